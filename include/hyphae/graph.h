@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A graph: the domain within which propagation is consistent.
+ *
+ * Each cell belongs to one graph.  One thread at a time propagates in a
+ * graph; a write from another thread meanwhile is queued and that thread
+ * goes on.  More parallelism is more graphs.
+ */
+#ifndef HYPHAE_GRAPH_H
+#define HYPHAE_GRAPH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <hyphae/export.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct hyphae_graph;
+struct hyphae_cell;
+
+enum hyphae_graph_flags {
+	/* One thread at a time: no locks, no atomics. */
+	HYPHAE_SINGLE_THREAD = 1,
+	/*
+	 * A write outside a batch runs depth first at once: a cell behind a
+	 * diamond is computed once for each path, and its subscribers may see
+	 * values in between.  The last value they see is the right one.  Inside
+	 * a batch the graph behaves as any other.
+	 */
+	HYPHAE_EAGER = 2,
+};
+
+/* An empty graph, or NULL with errno EINVAL (unknown flags) or ENOMEM. */
+HYPHAE_API struct hyphae_graph *hyphae_graph_new(unsigned int flags);
+
+/*
+ * Release the graph and everything in it; all its handles become stale.
+ * NULL is allowed.  -EBUSY inside a batch or a callback of this graph.
+ * No other thread may be using the graph.
+ */
+HYPHAE_API int hyphae_graph_free(struct hyphae_graph *graph);
+
+/* A number that no other graph or cell of this process had or will have. */
+HYPHAE_API uint64_t hyphae_graph_id(const struct hyphae_graph *graph);
+
+/* What a graph holds at this moment. */
+struct hyphae_graph_counts {
+	size_t cells;
+	size_t subscriptions;
+	size_t height; /* of the highest cell so far; a source has height 0 */
+};
+HYPHAE_API int hyphae_graph_counts(const struct hyphae_graph *graph,
+				   struct hyphae_graph_counts *ret_counts);
+
+/*
+ * Something went wrong where no caller was there to be told by a return code:
+ * a subscriber returned an error, or the graph did not settle.
+ */
+struct hyphae_problem {
+	int code;		   /* a negative errno */
+	uint64_t cell_id;	   /* the cell it happened at */
+	const char *message;	   /* a sentence; valid during the call */
+};
+typedef void (*hyphae_problem_fn)(const struct hyphae_problem *problem,
+				  void *ctx);
+
+/*
+ * Have `fn` called for each problem, on the thread that propagates.
+ * It may not write to the graph (-EPERM).  NULL: nobody.
+ */
+HYPHAE_API int hyphae_graph_on_problem(struct hyphae_graph *graph,
+				       hyphae_problem_fn fn, void *ctx);
+
+/*
+ * How many waves one write may start, one after the other, through
+ * subscribers that write again, before it ends with -ELOOP.  Default 100; at
+ * least 1.
+ */
+HYPHAE_API int hyphae_graph_set_wave_limit(struct hyphae_graph *graph,
+					   unsigned int waves);
+
+/*
+ * 0 if no batch is open and nothing is propagating or queued, else -EBUSY:
+ * for tests that end.
+ */
+HYPHAE_API int hyphae_graph_check_idle(struct hyphae_graph *graph);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

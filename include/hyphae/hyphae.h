@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hyphae: reactive cells for C programs that run in production.
+ *
+ * Rules that hold for every function unless its comment says otherwise:
+ *
+ * Threads.   Any thread may call, also from inside a callback.  No lock of
+ *            hyphae is held while a callback of yours runs.  A graph made with
+ *            HYPHAE_SINGLE_THREAD is used by one thread at a time, which is
+ *            the caller's business.
+ * Errors.    A function that returns int returns 0 (or a positive constant
+ *            that its comment names), or a negative errno; then nothing was
+ *            changed.  A constructor returns NULL and sets errno.  The codes
+ *            mean the same everywhere:
+ *              -EINVAL     an argument that cannot be: NULL, a wrong type or
+ *                          size, a function on the wrong kind of cell
+ *              -ESTALE     a handle whose object is gone
+ *              -EXDEV      two objects of different graphs
+ *              -ENOMEM     no memory
+ *              -ESHUTDOWN  the cell has completed or failed for good
+ *              -ENODATA    the cell has no value yet
+ *              -EPERM      a write from inside a compute, equal, copy or drop
+ *                          function
+ *              -EBUSY      not while the graph propagates or a batch is open
+ *              -ELOOP      the graph did not settle
+ *            An operator that is given a NULL input returns NULL and leaves
+ *            errno alone, so that constructors nest and one check at the end
+ *            is enough.
+ * Handles.   A handle is an opaque value; it points nowhere that you may
+ *            read.  Using it after its object is gone is -ESTALE and never
+ *            touches freed memory.  (A handle carries 16 bits of the object's
+ *            id; one that has been stale while its place was taken by another
+ *            object is mistaken for it once in 65,536 times.)
+ * Ownership. "Returns a new reference": give it back with hyphae_cell_unref().
+ *            "Borrows": used during the call only, which is the default.
+ *            Derived cells and subscriptions keep the cells they follow
+ *            alive; a cell does not keep those that follow it.
+ */
+#ifndef HYPHAE_HYPHAE_H
+#define HYPHAE_HYPHAE_H
+
+#include <hyphae/batch.h>
+#include <hyphae/cell.h>
+#include <hyphae/graph.h>
+#include <hyphae/operators.h>
+#include <hyphae/pass.h>
+#include <hyphae/scope.h>
+#include <hyphae/subscription.h>
+#include <hyphae/type.h>
+
+#define HYPHAE_VERSION "0.1.0"
+
+#endif

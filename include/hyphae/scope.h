@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Scopes: release together what was made together.
+ *
+ * While a scope is entered, each cell and each subscription that this thread
+ * makes in the scope's graph belongs to it: the reference that the
+ * constructor returns is the scope's, to be used and not given back.  (Take
+ * one of your own with hyphae_cell_ref() for what shall outlive the scope.)
+ */
+#ifndef HYPHAE_SCOPE_H
+#define HYPHAE_SCOPE_H
+
+#include <hyphae/export.h>
+#include <hyphae/graph.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct hyphae_scope;
+
+/*
+ * A scope; a child of the one that is entered on this thread, if that is of
+ * the same graph.  NULL with errno EINVAL or ENOMEM.
+ */
+HYPHAE_API struct hyphae_scope *hyphae_scope_new(struct hyphae_graph *graph);
+
+/* Enter, and leave the one entered last.  Scopes of a thread nest. */
+HYPHAE_API int hyphae_scope_enter(struct hyphae_scope *scope);
+HYPHAE_API int hyphae_scope_leave(struct hyphae_scope *scope);
+
+/* Have fn(ctx) called when the scope is disposed, in its turn. */
+HYPHAE_API int hyphae_scope_on_dispose(struct hyphae_scope *scope,
+				       void (*fn)(void *ctx), void *ctx);
+
+/*
+ * Release everything in it, last made first, child scopes in their turn, and
+ * the scope itself.  NULL is allowed.  -EBUSY while it or a child is entered
+ * on any thread; -ESTALE if it is gone.
+ */
+HYPHAE_API int hyphae_scope_dispose(struct hyphae_scope *scope);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
