@@ -143,8 +143,13 @@ struct hy_layout {
 	hy_u32 cell_height_at;	/* u32 */
 	hy_u32 cell_flags_at;	/* u32 */
 	hy_u32 cell_op_at;	/* pointer to the operator; DERIVED only */
-	hy_u32 cell_inputs_at;	/* pointer to the first edge; DERIVED only */
-	hy_u32 cell_ninputs_at; /* u32; DERIVED only */
+	/* Inputs (DERIVED only): one edge in the slot, or, when this flag is
+	 * set, a pointer to an object with a count and an array of edges. */
+	hy_u32 cell_flag_many;	  /* bit of cell_flags */
+	hy_u32 cell_edge_at;	  /* the one edge */
+	hy_u32 cell_fan_in_at;	  /* pointer to the object */
+	hy_u32 fan_in_count_at;	  /* u32 */
+	hy_u32 fan_in_edges_at;	  /* the first edge */
 	hy_u32 edge_bytes;
 	hy_u32 edge_input_at;	/* pointer to the input cell's slot */
 	hy_u32 cold_site_at;	/* pointer to text "file:line" */
