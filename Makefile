@@ -126,6 +126,9 @@ all: lib benches top ## library, tools and benches into build/CONFIG (default)
 lib: $(LIB_A) $(LIB_SO)
 benches: $(BENCHES:%=$(B)/bin/%)
 top: $(TOP)
+# What the tests that compare with a build without probes need of it.
+.PHONY: without
+without: lib benches $(PROGS)
 tests: $(TESTS) ## the test programs of CONFIG, without running them
 
 # Rebuild when the command line changes, for instance with CC=clang.
@@ -149,7 +152,7 @@ $(LIB_OBJ): $(B)/obj/%.o: %.c $(BUILD_DEPS)
 $(B)/obj/%.o: %.c $(BUILD_DEPS)
 	$(call say,CC,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_CPPFLAGS) -Ibuild/bpf -Itests/lib $(ALL_CFLAGS) -fPIE \
+	$(Q)$(CC) $(ALL_CPPFLAGS) -isystem build/bpf -Itests/lib $(ALL_CFLAGS) -fPIE \
 		-MMD -MP -c -o $@ $<
 
 $(LIB_A): $(LIB_OBJ)
@@ -199,7 +202,7 @@ build/bpf/%.bpf.o: tests/e2e/%.bpf.c | build/packages-build
 
 build/bpf/%.skel.h: build/bpf/%.bpf.o
 	$(call say,SKEL,$@)
-	$(Q)$(BPFTOOL) gen skeleton $< name $* > $@
+	$(Q)$(BPFTOOL) gen skeleton $< > $@
 
 $(TOP_OBJ): | $(SKEL)
 
@@ -284,8 +287,7 @@ demo: ## see a running program from outside (sudo make demo)
 check: ## install, build and run every test (sudo make check)
 	@$(SUBMAKE) setup
 	@$(SUBMAKE) $(JFLAG) CONFIG=release all tests
-	@$(SUBMAKE) $(JFLAG) CONFIG=release HYPHAE_PROBES=0 \
-		all tests
+	@$(SUBMAKE) $(JFLAG) CONFIG=release HYPHAE_PROBES=0 without
 	@$(SUBMAKE) $(JFLAG) CONFIG=asan tests
 	@$(SUBMAKE) $(JFLAG) CONFIG=tsan tests
 	@$(give_back)
@@ -314,7 +316,7 @@ check-tsan: ## the thread tests with the thread sanitizer
 
 check-e2e: ## the tests that run real tracers (root)
 	@$(SUBMAKE) $(JFLAG) CONFIG=release all tests
-	@$(SUBMAKE) $(JFLAG) CONFIG=release HYPHAE_PROBES=0 lib
+	@$(SUBMAKE) $(JFLAG) CONFIG=release HYPHAE_PROBES=0 without
 	@$(RUN_TESTS) $(call in,release,$(E2E_TESTS))
 
 bench: ## build the benches and run those that measure
