@@ -20,6 +20,7 @@ build command gcc       build-essential     gcc                    base-devel
 build header  stdio.h   libc6-dev           glibc-devel            glibc
 build command clang     clang               clang                  clang
 build header  bpf/libbpf.h libbpf-dev       libbpf-devel           libbpf
+build header  sys/sdt.h systemtap-sdt-dev   systemtap-sdt-devel    systemtap
 build header  gelf.h    libelf-dev          elfutils-libelf-devel  libelf
 build header  zlib.h    zlib1g-dev          zlib-devel             zlib
 build runs    bpftool   bpftool|linux-tools-generic bpftool        bpf
