@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: MIT */
+/* Group S: subscribing and unsubscribing during notification; order. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fixture.h"
+
+FN(inc, in[0] + 1);
+FN(twice, in[0] * 2);
+
+/* The order of calls over several logs: each appends its number. */
+static int note_number(struct log *log, const struct hyphae_signal *signal)
+{
+	(void)signal;
+	note(log->arg, "%lld", (long long)log->number);
+	return 0;
+}
+
+static struct log *numbered(struct world *w, struct hyphae_cell *cell,
+			    struct log *order, int64_t number)
+{
+	struct log *log =
+		follow_with(w, cell, note_number, order, HYPHAE_SKIP_INITIAL);
+
+	log->number = number;
+	return log;
+}
+
+static void s01_order_of_subscription(void **state)
+{
+	struct world *w = *state;
+	struct hyphae_cell *a = source(w, 0);
+	struct log *order = log_new(w, NULL, NULL);
+	struct log *s[6];
+	int i;
+
+	for (i = 1; i <= 5; i++)
+		s[i] = numbered(w, a, order, i);
+	put(a, 1);
+	assert_log(order, "1,2,3,4,5");
+	stop(s[3]);
+	put(a, 2);
+	assert_log(order, "1,2,3,4,5,1,2,4,5");
+	numbered(w, a, order, 6);
+	stop(s[1]);
+	put(a, 3);
+	assert_log(order, "1,2,3,4,5,1,2,4,5,2,4,5,6");
+}
+
+/* The order is that of the whole graph and not of one cell. */
+static void s01_order_over_the_graph(void **state)
+{
+	struct world *w = *state;
+	struct hyphae_cell *a = source(w, 0);
+	struct node *b = derive(w, inc, a);
+	struct node *c = derive(w, twice, b->cell);
+	struct log *order = log_new(w, NULL, NULL);
+
+	numbered(w, c->cell, order, 1);
+	numbered(w, a, order, 2);
+	numbered(w, b->cell, order, 3);
+	numbered(w, c->cell, order, 4);
+	numbered(w, a, order, 5);
+	begin_batch(w);
+	put(a, 1);
+	end_batch(w);
+	assert_log(order, "1,2,3,4,5");
+	put(a, 2);
+	/* Eager, bare: each cell's own, deepest first. */
+	assert_log(order,
+		   w->eager ? "1,2,3,4,5,1,4,3,2,5" : "1,2,3,4,5,1,2,3,4,5");
+}
+
+/* A context that is freed by `drop`, and used after the unsubscribe. */
+struct canary {
+	struct hyphae_subscription *subscription;
+	unsigned int *calls;
+	unsigned int *drops;
+	int *code;
+	char song[8];
+};
+
+static int unsubscribe_self(const struct hyphae_signal *signal, void *ctx)
+{
+	struct canary *canary = ctx;
+
+	++*canary->calls;
+	if (hyphae_int64_of(signal) < 1)
+		return 0;
+	*canary->code = hyphae_unsubscribe(canary->subscription);
+	/* Still ours until we return. */
+	return strcmp(canary->song, "tweet") ? -EFAULT : 0;
+}
+
+static void free_canary(void *ctx)
+{
+	struct canary *canary = ctx;
+
+	++*canary->drops;
+	memset(canary, 0xee, sizeof(*canary));
+	free(canary);
+}
+
+static void s02_unsubscribe_yourself(void **state)
+{
+	struct world *w = *state;
+	struct hyphae_cell *a = source(w, 0);
+	struct log *after;
+	struct canary *canary = calloc(1, sizeof(*canary));
+	unsigned int calls = 0, drops = 0;
+	int code = 1;
+
+	assert_non_null(canary);
+	*canary = (struct canary){.calls = &calls,
+				  .drops = &drops,
+				  .code = &code,
+				  .song = "tweet"};
+	canary->subscription = hyphae_subscribe_with(a, unsubscribe_self,
+						     canary, free_canary, 0);
+	assert_non_null(canary->subscription);
+	after = follow(w, a);
+	assert_int_equal(live_subs(w), 2);
+	put(a, 1);
+	assert_int_equal(code, 0);
+	assert_int_equal(calls, 2);
+	assert_int_equal(drops, 1);
+	assert_int_equal(live_subs(w), 1);
+	put(a, 2);
+	assert_int_equal(calls, 2);
+	assert_log(after, "0,1,2");
+}
+
+/* arg: a log to unsubscribe when the value is 1. */
+static int unsubscribe_other(struct log *log,
+			     const struct hyphae_signal *signal)
+{
+	struct log *victim = log->arg;
+
+	if (hyphae_int64_of(signal) == 1)
+		log->code = hyphae_unsubscribe(victim->subscription);
+	return 0;
+}
+
+static void s03_unsubscribe_the_next(void **state)
+{
+	struct world *w = *state;
+	struct hyphae_cell *a = source(w, 0);
+	struct log *s1 = follow_with(w, a, unsubscribe_other, NULL, 0);
+	struct log *s2 = follow(w, a);
+	struct log *s3 = follow(w, a);
+
+	s1->code = 1;
+	s1->arg = s2;
+	put(a, 1);
+	assert_int_equal(s1->code, 0);
+	assert_log(s1, "0,1");
+	assert_log(s2, "0");
+	assert_log(s3, "0,1");
+	assert_int_equal(s2->drops, 1);
+	put(a, 2);
+	assert_log(s2, "0");
+	assert_log(s3, "0,1,2");
+}
+
+/* The one before has had its call; it gets no further. */
+static void s03_unsubscribe_the_one_before(void **state)
+{
+	struct world *w = *state;
+	struct hyphae_cell *a = source(w, 0);
+	struct log *s1 = follow(w, a);
+	struct log *s2 = follow_with(w, a, unsubscribe_other, s1, 0);
+	struct log *s3 = follow(w, a);
+
+	put(a, 1);
+	put(a, 2);
+	assert_log(s1, "0,1");
+	assert_log(s2, "0,1,2");
+	assert_log(s3, "0,1,2");
+}
+
+/* arg: a log to subscribe to the own cell when the value is 2. */
+static int subscribe_other(struct log *log, const struct hyphae_signal *signal)
+{
+	struct log *fresh = log->arg;
+
+	if (hyphae_int64_of(signal) == 2 && !fresh->subscription)
+		log_subscribe(fresh, log->cell, 0);
+	return 0;
+}
+
+static void s05_subscribe_in_a_call(void **state)
+{
+	struct world *w = *state;
+	struct hyphae_cell *a = source(w, 0);
+	struct log *s9 = log_new(w, NULL, NULL);
+
+	follow_with(w, a, subscribe_other, s9, 0);
+	put(a, 1);
+	assert_log(s9, "");
+	put(a, 2);
+	keep_sub(w, s9->subscription);
+	assert_log(s9, "2");
+	put(a, 3);
+	assert_log(s9, "2,3");
+}
+
+struct swarm {
+	struct log *logs[5];
+	int codes[5];
+};
+
+static int unsubscribe_all(struct log *log, const struct hyphae_signal *signal)
+{
+	struct swarm *swarm = log->arg;
+	int i;
+
+	if (hyphae_int64_of(signal) != 1)
+		return 0;
+	for (i = 0; i < 5; i++)
+		swarm->codes[i] =
+			hyphae_unsubscribe(swarm->logs[i]->subscription);
+	return 0;
+}
+
+static void s06_unsubscribe_all_in_a_call(void **state)
+{
+	struct world *w = *state;
+	struct hyphae_cell *a = source(w, 0);
+	struct swarm swarm;
+	int i;
+
+	swarm.logs[0] = follow_with(w, a, unsubscribe_all, &swarm, 0);
+	for (i = 1; i < 5; i++)
+		swarm.logs[i] = follow(w, a);
+	put(a, 1);
+	assert_log(swarm.logs[0], "0,1");
+	for (i = 0; i < 5; i++)
+		assert_int_equal(swarm.codes[i], 0);
+	for (i = 1; i < 5; i++)
+		assert_log(swarm.logs[i], "0");
+	assert_int_equal(live_subs(w), 0);
+	assert_int_equal(targets(a), 0);
+	put(a, 2);
+	assert_log(swarm.logs[0], "0,1");
+}
+
+static int count_call(const struct hyphae_signal *signal, void *ctx)
+{
+	(void)signal;
+	++*(unsigned long *)ctx;
+	return 0;
+}
+
+static void s07_stale_handles(void **state)
+{
+	struct world *w = *state;
+	struct hyphae_cell *a = source(w, 0);
+	unsigned long calls = 0;
+	struct hyphae_subscription *first =
+		hyphae_subscribe(a, count_call, &calls);
+	struct hyphae_subscription *second;
+	int i;
+
+	assert_non_null(first);
+	assert_true(hyphae_subscription_id(first) != 0);
+	assert_int_equal(hyphae_unsubscribe(first), 0);
+	assert_int_equal(hyphae_unsubscribe(first), -ESTALE);
+	assert_int_equal(hyphae_subscription_id(first), 0);
+	/* Its place is taken, often: still stale, and nobody is harmed. */
+	for (i = 0; i < 100; i++) {
+		second = hyphae_subscribe(a, count_call, &calls);
+		assert_non_null(second);
+		assert_int_equal(hyphae_unsubscribe(first), -ESTALE);
+		assert_int_equal(hyphae_unsubscribe(second), 0);
+	}
+	second = hyphae_subscribe(a, count_call, &calls);
+	assert_int_equal(hyphae_unsubscribe(first), -ESTALE);
+	calls = 0;
+	put(a, 1);
+	assert_int_equal(calls, 1);
+	assert_int_equal(hyphae_unsubscribe(second), 0);
+	assert_int_equal(hyphae_unsubscribe(NULL), 0);
+}
+
+/* The subscription keeps its cell: it can be given back afterwards. */
+static void s07_unsubscribe_after_the_cell(void **state)
+{
+	struct world *w = *state;
+	struct hyphae_cell *a = source(w, 0);
+	unsigned long calls = 0;
+	struct hyphae_subscription *s = hyphae_subscribe(a, count_call, &calls);
+
+	let_go(w, a);
+	assert_int_equal(live_cells(w), 1);
+	assert_int_equal(hyphae_unsubscribe(s), 0);
+	assert_int_equal(live_cells(w), 0);
+	assert_int_equal(hyphae_unsubscribe(s), -ESTALE);
+}
+
+static int detach_at_hundred(struct log *log,
+			     const struct hyphae_signal *signal)
+{
+	(void)log;
+	return hyphae_int64_of(signal) >= 100 ? HYPHAE_DETACH : 0;
+}
+
+static void s08_detach(void **state)
+{
+	struct world *w = *state;
+	struct hyphae_cell *a = source(w, 5);
+	struct log *seen = follow_with(w, a, detach_at_hundred, NULL, 0);
+
+	put(a, 7);
+	assert_int_equal(targets(a), 1);
+	put(a, 100);
+	assert_int_equal(targets(a), 0);
+	assert_int_equal(live_subs(w), 0);
+	assert_int_equal(seen->drops, 1);
+	put(a, 9);
+	assert_log(seen, "5,7,100");
+	assert_int_equal(hyphae_unsubscribe(seen->subscription), -ESTALE);
+}
+
+static void s08_detach_at_the_initial_value(void **state)
+{
+	struct world *w = *state;
+	struct hyphae_cell *a = source(w, 100);
+	struct log *seen = follow_with(w, a, detach_at_hundred, NULL, 0);
+
+	assert_log(seen, "100");
+	assert_int_equal(targets(a), 0);
+	assert_int_equal(live_subs(w), 0);
+	assert_int_equal(seen->drops, 1);
+	assert_int_equal(hyphae_unsubscribe(seen->subscription), -ESTALE);
+	put(a, 1);
+	assert_log(seen, "100");
+}
+
+static void s10_full_hand_over(void **state)
+{
+	struct world *w = *state;
+	struct hyphae_cell *a = source(w, 0);
+	struct node *b = derive(w, twice, a);
+	struct log *history = log_new(w, NULL, NULL);
+	struct log *seen = NULL;
+	int64_t i;
+
+	for (i = 1; i <= 100; i++) {
+		put(a, i);
+		if (i == 37)
+			seen = follow(w, b->cell);
+		if (i >= 37)
+			note(history, "%lld", (long long)value(b->cell));
+	}
+	assert_string_equal(seen->text, history->text);
+	assert_int_equal(seen->calls, 64);
+}
+
+static void s11_skip_initial(void **state)
+{
+	struct world *w = *state;
+	struct hyphae_cell *a = source(w, 1);
+	struct log *seen = follow_with(w, a, NULL, NULL, HYPHAE_SKIP_INITIAL);
+
+	assert_log(seen, "");
+	put(a, 2);
+	assert_log(seen, "2");
+}
+
+/* A subscriber that unsubscribes a deeper one whose cell has changed. */
+static void s12_unsubscribe_on_another_cell(void **state)
+{
+	struct world *w = *state;
+	struct hyphae_cell *a = source(w, 0);
+	struct node *b = derive(w, inc, a);
+	struct log *s1 = follow_with(w, a, unsubscribe_other, NULL, 0);
+	struct log *s2 = follow(w, b->cell);
+
+	s1->arg = s2;
+	begin_batch(w);
+	put(a, 1);
+	end_batch(w);
+	assert_log(s2, "1");
+	assert_int_equal(b->runs, 2);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		CASE(s01_order_of_subscription),
+		CASE(s01_order_over_the_graph),
+		CASE(s02_unsubscribe_yourself),
+		CASE(s03_unsubscribe_the_next),
+		CASE(s03_unsubscribe_the_one_before),
+		CASE(s05_subscribe_in_a_call),
+		CASE(s06_unsubscribe_all_in_a_call),
+		CASE(s07_stale_handles),
+		CASE(s07_unsubscribe_after_the_cell),
+		CASE(s08_detach),
+		CASE(s08_detach_at_the_initial_value),
+		CASE(s10_full_hand_over),
+		CASE(s11_skip_initial),
+		CASE(s12_unsubscribe_on_another_cell),
+	};
+
+	return cmocka_run_group_tests_name("subscription", tests, NULL, NULL);
+}
