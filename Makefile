@@ -239,10 +239,11 @@ $(B)/tests/e2e/prog_%-shared: $(B)/obj/tests/e2e/prog_%.o $(LIB_SO)
 
 $(B)/obj/tests/e2e/attach.o: | build/bpf/attach.skel.h
 
-$(B)/tests/e2e/attach: $(B)/obj/tests/e2e/attach.o
+$(B)/tests/e2e/attach: $(addprefix $(B)/obj/tests/,e2e/attach.o lib/binary.o \
+		lib/run.o lib/place.o)
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ -lbpf -lelf -lz
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ -lbpf -lelf -lz -lpthread
 
 # Archives last, in whatever order the prerequisites came together.
 objects_first = $(filter %.o,$^) $(filter %.a,$^)

@@ -26,11 +26,24 @@ static const char *join(const char *folder, const char *name)
 	return path;
 }
 
-const char *in_build(const char *name)
+static const char *build_folder(void)
 {
 	const char *build = getenv("BUILD");
 
-	return join(build && *build ? build : "build/release", name);
+	return build && *build ? build : "build/release";
+}
+
+const char *in_build(const char *name)
+{
+	return join(build_folder(), name);
+}
+
+const char *in_build_without(const char *name)
+{
+	char folder[1024];
+
+	snprintf(folder, sizeof(folder), "%s-noprobes", build_folder());
+	return join(folder, name);
 }
 
 static char temp[64];

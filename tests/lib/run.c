@@ -248,6 +248,11 @@ int run_wait(struct run *run, int limit_ms)
 	}
 }
 
+int run_say(struct run *run, const char *line)
+{
+	return dprintf(run->in, "%s\n", line) < 0 ? -errno : 0;
+}
+
 int run_kill(struct run *run, int signal)
 {
 	/* An ended child was waited for; its number may be another's. */

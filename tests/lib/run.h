@@ -49,6 +49,10 @@ struct run {
 struct run *run_start(const char *const *argv);
 struct run *run_start_how(const char *const *argv, const struct run_how *how);
 #define RUN(...) run_start((const char *const[]){__VA_ARGS__, NULL})
+/* The same with a pipe to its stdin, for run_say(). */
+#define RUN_TALK(...)                                                          \
+	run_start_how((const char *const[]){__VA_ARGS__, NULL},                \
+		      &(struct run_how){.keep_stdin = true})
 
 /*
  * Wait until `text` was printed, on stdout, stderr or the terminal.  False if
@@ -58,6 +62,9 @@ bool run_wait_text(struct run *run, const char *text, int limit_ms);
 
 /* Wait for its end: the status, or -1 at the limit. */
 int run_wait(struct run *run, int limit_ms);
+
+/* Write a line to its stdin (keep_stdin or a terminal); 0 or -errno. */
+int run_say(struct run *run, const char *line);
 
 /* Send a signal to this process alone; 0 or a negative errno. */
 int run_kill(struct run *run, int signal);
@@ -91,6 +98,9 @@ __attribute__((format(printf, 2, 3))) char *run_shell(int *ret_status,
 
 /* build/CONFIG/NAME, by $BUILD; one of 16 rotating buffers. */
 const char *in_build(const char *name);
+
+/* The same of the build with HYPHAE_PROBES=0. */
+const char *in_build_without(const char *name);
 
 /* A folder of this test program, removed at its end with all in it. */
 const char *temp_dir(void);
