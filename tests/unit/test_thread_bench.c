@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The programs of bench/, run as a user runs them: what they refuse, and that
+ * the storm's two ways of counting agree.
+ *
+ * Runs the programs of its own configuration, so with the sanitizers too.
+ */
+#include <jansson.h>
+#include <limits.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "run.h"
+
+/* bin/NAME of the configuration that this test was built in. */
+static const char *program(const char *name)
+{
+	static char path[PATH_MAX + 32];
+	char self[PATH_MAX];
+	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	char *tests;
+
+	assert_true(length > 0);
+	self[length] = '\0';
+	tests = strstr(self, "/tests/unit/");
+	while (tests && strstr(tests + 1, "/tests/unit/"))
+		tests = strstr(tests + 1, "/tests/unit/");
+	assert_non_null(tests);
+	*tests = '\0';
+	snprintf(path, sizeof(path), "%s/bin/%s", self, name);
+	return path;
+}
+
+/* Runs to the end with `status`, and stderr is exactly `text` (or begins). */
+static void refuses(int status, const char *text, const char *const *argv)
+{
+	struct run *run = run_start(argv);
+
+	assert_non_null(run);
+	assert_int_equal(run_wait(run, RUN_LIMIT), status);
+	assert_string_equal(run_err(run), text);
+	run_close(run);
+}
+
+#define REFUSES(status, text, ...)                                             \
+	refuses(status, text, (const char *const[]){__VA_ARGS__, NULL})
+
+static void test_storm_arguments(void **state)
+{
+	(void)state;
+	REFUSES(2,
+		"storm: --cells takes a whole number from 1 to 100000000, "
+		"not \"many\".\n",
+		program("storm"), "--cells", "many");
+	REFUSES(2,
+		"storm: --cells takes a whole number from 1 to 100000000, "
+		"not \"-3\".\n",
+		program("storm"), "--cells", "-3");
+	REFUSES(2,
+		"storm: --threads takes a whole number from 1 to 256, "
+		"not \"257\".\n",
+		program("storm"), "--threads", "257");
+	REFUSES(2,
+		"storm: --threads takes a whole number from 1 to 256, "
+		"not \"2x\".\n",
+		program("storm"), "--threads", "2x");
+	REFUSES(2,
+		"storm: --seconds takes a number from 0 to 1e+09, not \"\".\n",
+		program("storm"), "--seconds", "");
+	REFUSES(2,
+		"storm: --rate takes a number from 0 to 1e+12, not \"-1\".\n",
+		program("storm"), "--rate", "-1");
+	REFUSES(2, "storm: \"now\" is not an option; see storm --help.\n",
+		program("storm"), "now");
+	REFUSES(2,
+		"storm: --cells 8 is too few for 4 threads: each has two "
+		"graphs and all share one, so give at least 9.\n",
+		program("storm"), "--cells", "8", "--threads", "4");
+}
+
+static void test_storm_truth_that_cannot_be_written(void **state)
+{
+	(void)state;
+	REFUSES(1,
+		"storm: cannot write to /nowhere/truth: No such file or "
+		"directory.\n",
+		program("storm"), "--sets", "10", "--truth", "/nowhere/truth");
+	REFUSES(1, "storm: cannot write to /: Is a directory.\n",
+		program("storm"), "--sets", "10", "--truth", "/");
+}
+
+static void test_storm_truth_that_does_not_fit(void **state)
+{
+	struct run *run;
+
+	(void)state;
+	run = RUN(program("storm"), "--sets", "10", "--truth", "/dev/full");
+	assert_non_null(run);
+	assert_int_equal(run_wait(run, RUN_LIMIT), 1);
+	assert_non_null(strstr(run_err(run),
+			       "storm: cannot write the truth to /dev/full: No "
+			       "space left on device.\n"));
+	run_close(run);
+}
+
+static json_int_t count_of(const json_t *object, const char *name)
+{
+	const json_t *count = json_object_get(object, name);
+
+	assert_true(json_is_integer(count));
+	return json_integer_value(count);
+}
+
+/* The sums over the cells are the totals; returns the number of cells. */
+static size_t check_totals(const json_t *truth)
+{
+	static const char *const names[] = {"fires", "refires", "writes",
+					    "unchanged"};
+	const json_t *cells = json_object_get(truth, "cells");
+	size_t i, j;
+
+	for (i = 0; i < 4; i++) {
+		json_int_t sum = 0;
+
+		for (j = 0; j < json_array_size(cells); j++)
+			sum += count_of(json_array_get(cells, j), names[i]);
+		assert_int_equal(sum, count_of(truth, names[i]));
+	}
+	return json_array_size(cells);
+}
+
+/* Nothing is checked in vain: each kind of event did happen. */
+static void check_truth(const char *path, size_t cells)
+{
+	json_error_t error;
+	json_t *truth = json_load_file(path, 0, &error);
+
+	assert_non_null(truth);
+	assert_int_equal(check_totals(truth), cells);
+	assert_true(count_of(truth, "passes") > 0);
+	assert_true(count_of(truth, "fires") > 0);
+	assert_true(count_of(truth, "refires") > 0);
+	assert_true(count_of(truth, "unchanged") > 0);
+	/* Every fire here is of a value that was written. */
+	assert_int_equal(count_of(truth, "writes") -
+				 count_of(truth, "unchanged"),
+			 count_of(truth, "fires"));
+	json_decref(truth);
+}
+
+static void storm(const char *threads, const char *cells, const char *sets,
+		  const char *seed, const char *truth)
+{
+	struct run *run;
+
+	run = RUN(program("storm"), "--threads", threads, "--cells", cells,
+		  "--fan", "5", "--depth", "7", "--sets", sets, "--seed", seed,
+		  "--truth", truth);
+	assert_non_null(run);
+	if (run_wait(run, RUN_LIMIT) != 0)
+		print_message("%s", run_err(run));
+	assert_int_equal(run_wait(run, RUN_LIMIT), 0);
+	run_close(run);
+}
+
+static void test_storm_counts_agree(void **state)
+{
+	static const char *const cells[] = {"3", "4", "11", "97", "499"};
+	char seed[32];
+	size_t i;
+
+	(void)state;
+	snprintf(seed, sizeof(seed), "%llu", test_seed(1));
+	for (i = 0; i < 5; i++) {
+		storm("1", cells[i], "10007", seed, in_temp("truth"));
+		if (i >= 3)
+			check_truth(in_temp("truth"), (size_t)atoll(cells[i]));
+	}
+}
+
+static void test_storm_counts_agree_with_four_threads(void **state)
+{
+	char seed[32];
+
+	(void)state;
+	snprintf(seed, sizeof(seed), "%llu", test_seed(2));
+	storm("4", "499", "40009", seed, in_temp("truth"));
+	check_truth(in_temp("truth"), 499);
+}
+
+static void test_storm_repeats_itself(void **state)
+{
+	char *first, *second;
+
+	(void)state;
+	storm("1", "97", "5003", "7", in_temp("first"));
+	storm("1", "97", "5003", "7", in_temp("second"));
+	first = read_file(in_temp("first"));
+	second = read_file(in_temp("second"));
+	assert_non_null(first);
+	assert_non_null(second);
+	assert_string_equal(first, second);
+	free(first);
+	free(second);
+}
+
+/* Without passes nobody knows the re-fires, but the fires are known. */
+static void test_storm_without_passes(void **state)
+{
+	json_error_t error;
+	json_t *with, *without;
+	int status;
+
+	(void)state;
+	storm("1", "97", "5003", "7", in_temp("with"));
+	free(CAPTURE(&status, program("storm"), "--cells", "97", "--fan", "5",
+		     "--depth", "7", "--sets", "5003", "--seed", "7",
+		     "--no-pass", "--truth", in_temp("without")));
+	assert_int_equal(status, 0);
+	with = json_load_file(in_temp("with"), 0, &error);
+	without = json_load_file(in_temp("without"), 0, &error);
+	assert_non_null(with);
+	assert_non_null(without);
+	assert_true(json_is_null(json_object_get(without, "passes")));
+	assert_true(json_is_null(json_object_get(without, "refires")));
+	assert_int_equal(count_of(with, "fires"), count_of(without, "fires"));
+	json_decref(with);
+	json_decref(without);
+}
+
+/* With --wait it stands until told; here by the signal. */
+static void test_storm_waits(void **state)
+{
+	struct run *run;
+	char ready[64];
+
+	(void)state;
+	run = RUN(program("storm"), "--wait", "--sets", "1009", "--truth",
+		  in_temp("truth"));
+	assert_non_null(run);
+	snprintf(ready, sizeof(ready), "storm: %d ready\n", (int)run->pid);
+	assert_true(run_wait_text(run, ready, RUN_LIMIT));
+	assert_int_equal(run_wait(run, 200), -1);
+	assert_int_equal(run_kill(run, SIGUSR1), 0);
+	assert_int_equal(run_wait(run, RUN_LIMIT), 0);
+	run_close(run);
+	check_truth(in_temp("truth"), 1000);
+}
+
+static void test_storm_ends_at_a_signal(void **state)
+{
+	struct run *run;
+	size_t i = 0;
+
+	(void)state;
+	run = RUN(program("storm"), "--wait", "--seconds", "1000", "--threads",
+		  "2", "--truth", in_temp("truth"));
+	assert_non_null(run);
+	assert_true(run_wait_text(run, "ready\n", RUN_LIMIT));
+	assert_int_equal(run_kill(run, SIGUSR1), 0);
+	/* Let it work a moment; how long does not matter. */
+	for (i = 0; i < 10; i++)
+		assert_int_equal(run_wait(run, 20), -1);
+	assert_int_equal(run_kill(run, SIGINT), 0);
+	assert_int_equal(run_wait(run, RUN_LIMIT), 0);
+	run_close(run);
+	check_truth(in_temp("truth"), 1000);
+}
+
+static void test_sysmon_arguments(void **state)
+{
+	(void)state;
+	REFUSES(2,
+		"sysmon: --hz takes a number from 0.01 to 10000, "
+		"not \"fast\".\n",
+		program("sysmon"), "--hz", "fast");
+	REFUSES(2,
+		"sysmon: --hz takes a number from 0.01 to 10000, "
+		"not \"0\".\n",
+		program("sysmon"), "--hz", "0");
+	REFUSES(2, "sysmon: \"x\" is not an option; see sysmon --help.\n",
+		program("sysmon"), "x");
+}
+
+/* Its own status tells whether anything was left in the graph. */
+static void test_sysmon_reports_and_cleans_up(void **state)
+{
+	struct run *run;
+
+	(void)state;
+	run = RUN(program("sysmon"), "--hz", "100", "--seconds", "0.5");
+	assert_non_null(run);
+	assert_int_equal(run_wait(run, RUN_LIMIT), 0);
+	assert_string_equal(run_err(run), "");
+	assert_non_null(strstr(run_out(run), "sysmon "));
+	assert_non_null(strstr(run_out(run), "processors"));
+	assert_non_null(strstr(run_out(run), "PROCESS"));
+	run_close(run);
+}
+
+/* Processes that begin and end while it reads /proc. */
+static void test_sysmon_with_processes_that_come_and_go(void **state)
+{
+	struct run *run;
+	size_t i;
+
+	(void)state;
+	run = RUN(program("sysmon"), "--hz", "1000", "--quiet");
+	assert_non_null(run);
+	for (i = 0; i < 101; i++)
+		assert_int_equal(system("true"), 0);
+	assert_int_equal(run_kill(run, SIGTERM), 0);
+	assert_int_equal(run_wait(run, RUN_LIMIT), 0);
+	assert_string_equal(run_out(run), "");
+	assert_string_equal(run_err(run), "");
+	run_close(run);
+}
+
+static void test_speed_arguments(void **state)
+{
+	(void)state;
+	REFUSES(2, "speed: there is no bench \"warp\"; see speed --list.\n",
+		program("speed"), "warp");
+	REFUSES(2,
+		"speed: --steady takes the name of one bench; see speed "
+		"--list.\n",
+		program("speed"), "--steady", "10");
+}
+
+/* Both sides of each case can be run; 11 runs say nothing about speed. */
+static void test_speed_runs_each_case(void **state)
+{
+	char *names, *rest, *name;
+	int status;
+
+	(void)state;
+	names = CAPTURE(&status, program("speed"), "--list");
+	assert_int_equal(status, 0);
+	rest = names;
+	while ((name = strsep(&rest, "\n")) && *name) {
+		if (!strcmp(name, "bytes"))
+			continue;
+		free(CAPTURE(&status, program("speed"), "--steady", "11",
+			     name));
+		assert_int_equal(status, 0);
+		free(CAPTURE(&status, program("speed"), "--steady", "11",
+			     "--floor", name));
+		assert_int_equal(status, 0);
+	}
+	free(names);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_storm_arguments),
+		cmocka_unit_test(test_storm_truth_that_cannot_be_written),
+		cmocka_unit_test(test_storm_truth_that_does_not_fit),
+		cmocka_unit_test(test_storm_counts_agree),
+		cmocka_unit_test(test_storm_counts_agree_with_four_threads),
+		cmocka_unit_test(test_storm_repeats_itself),
+		cmocka_unit_test(test_storm_without_passes),
+		cmocka_unit_test(test_storm_waits),
+		cmocka_unit_test(test_storm_ends_at_a_signal),
+		cmocka_unit_test(test_sysmon_arguments),
+		cmocka_unit_test(test_sysmon_reports_and_cleans_up),
+		cmocka_unit_test(test_sysmon_with_processes_that_come_and_go),
+		cmocka_unit_test(test_speed_arguments),
+		cmocka_unit_test(test_speed_runs_each_case),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, run_teardown);
+}
