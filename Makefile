@@ -129,6 +129,8 @@ top: $(TOP)
 # What the tests that compare with a build without probes need of it.
 .PHONY: without
 without: lib benches $(PROGS)
+# test_thread_bench runs the benches of its own configuration.
+$(THREAD_TESTS): | benches
 tests: $(TESTS) ## the test programs of CONFIG, without running them
 
 # Rebuild when the command line changes, for instance with CC=clang.

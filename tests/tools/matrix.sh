@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# matrix.sh FOLDER CC OPT: build the library and tests/e2e/prog_all.c in many
+# matrix.sh FOLDER CC OPT [NAME]: build the library and tests/e2e/prog_all.c in many
 # ways, for the tests that read what comes out.
 #
 #   CC    gcc, clang
@@ -15,13 +15,14 @@
 #   linker   bfd, gold, lld
 #   variant  plain, gc (--gc-sections), icf (--gc-sections --icf=all)
 #
-# Prints "built NAME", "left out NAME" where the toolchain cannot link an empty
+# With NAME only that one.  Prints "built NAME", "left out NAME" where the toolchain cannot link an empty
 # program that way, or "failed NAME" with what the linker said.
 
 set -u
 folder=$1
 cc=$2
 opt=$3
+only=${4-}
 root=$(cd "$(dirname "$0")/../.." && pwd)
 objects=$folder/obj-$cc-$opt
 mkdir -p "$objects"
@@ -99,6 +100,8 @@ for linker in bfd gold lld; do
 		esac
 		for form in $forms; do
 			name=$cc-$opt-$form-$linker-$variant
+			[ -z "$only" ] || [ "$name" = "${only%-stripped}" ] ||
+				continue
 			# lld would make an empty library of what only gcc
 			# can read.
 			if [ "$cc $opt $linker" = 'gcc lto lld' ]; then

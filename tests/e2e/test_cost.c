@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What probes cost while nobody is attached, in instructions, which callgrind
+ * counts exactly: the same programs in a build with and one without.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "run.h"
+
+/* Instructions of a run, start-up included. */
+static long long instructions(const char *program, const char *shape,
+			      const char *operations)
+{
+	struct run *run = RUN("valgrind", "--tool=callgrind",
+			      "--callgrind-out-file=/dev/null", program, shape,
+			      operations);
+	const char *at;
+
+	if (run_wait(run, 3 * RUN_LIMIT) != 0)
+		printf("%s", run_err(run));
+	at = strstr(run_err(run), "Collected : ");
+	assert_non_null(at);
+	return atoll(at + strlen("Collected : "));
+}
+
+/* Of one operation, start-up and growing tables cancelled out. */
+static long long per_operation(const char *program, const char *shape)
+{
+	long long more = instructions(program, shape, "2000");
+	long long less = instructions(program, shape, "1000");
+
+	assert_int_equal((more - less) % 1000, 0);
+	return (more - less) / 1000;
+}
+
+struct shape {
+	const char *name;
+	/* Sites that one operation passes: each is one nop. */
+	long long nops;
+	/*
+	 * Functions that look at the gate because of probes.  In a build
+	 * without probes pass reports still look at the same word, so none.
+	 */
+	long long checks;
+};
+
+static void test_shape(void **state)
+{
+	const struct shape *shape = *state;
+	char with[512], without[512];
+	long long difference, plain;
+
+	snprintf(with, sizeof(with), "%s", in_build("tests/e2e/prog_cost"));
+	snprintf(without, sizeof(without), "%s",
+		 in_build_without("tests/e2e/prog_cost"));
+	plain = per_operation(without, shape->name);
+	difference = per_operation(with, shape->name) - plain;
+	printf("%s: %lld instructions without probes, %lld more with them\n",
+	       shape->name, plain, difference);
+	assert_in_range(difference, shape->nops,
+			shape->nops + 2 * shape->checks);
+}
+
+#define SHAPE(name_, nops_, checks_)                                           \
+	{                                                                      \
+		"detached cost of " name_, test_shape, NULL, run_teardown,     \
+			&(struct shape)                                        \
+		{                                                              \
+			name_, nops_, checks_                                  \
+		}                                                              \
+	}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		/* notify, write_value, fanout */
+		SHAPE("set", 3, 0),
+		/* and compute, write_value, fanout of the map */
+		SHAPE("map", 6, 0),
+		SHAPE("chain", 3 + 10 * 3, 0),
+		/* one fan-out, ten subscribers */
+		SHAPE("fan", 3, 0),
+		/* and batch */
+		SHAPE("batch", 4, 0),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
