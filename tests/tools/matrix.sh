@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# matrix.sh FOLDER CC OPT [NAME]: build the library and tests/e2e/prog_all.c in many
-# ways, for the tests that read what comes out.
+# matrix.sh FOLDER CC OPT [NAME]: build the library and tests/e2e/prog_all.c in
+# many ways, or in one, for the tests that read what comes out.
 #
 #   CC    gcc, clang
 #   OPT   O0, O1, O2, O3, lto (-O2 -flto), sections (-O2 and a section for each
@@ -15,7 +15,7 @@
 #   linker   bfd, gold, lld
 #   variant  plain, gc (--gc-sections), icf (--gc-sections --icf=all)
 #
-# With NAME only that one.  Prints "built NAME", "left out NAME" where the toolchain cannot link an empty
+# Prints "built NAME", "left out NAME" where the toolchain cannot link an empty
 # program that way, or "failed NAME" with what the linker said.
 
 set -u

@@ -33,6 +33,7 @@ check command objdump   binutils            binutils               binutils
 check command ld.gold   binutils-gold|binutils binutils-gold       binutils
 check command ld.lld    lld                 lld                    lld
 check runs    perf      linux-perf|linux-tools-generic perf        perf
+check command g++      build-essential|g++ gcc-c++                gcc
 check command pkg-config pkg-config|pkgconf pkgconf-pkg-config     pkgconf
 '
 

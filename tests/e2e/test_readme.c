@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What README.md promises to somebody who tries it: the example compiles as
+ * it is printed and says what it says there; installed, the library is found
+ * by pkg-config, also by C++.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "run.h"
+
+/*
+ * The first block between ``` lines, at or after *at, whose opening line
+ * begins with `fence`; *at is moved behind it.  NULL: there is none.
+ */
+static char *block(const char **at, const char *fence)
+{
+	const char *start = *at, *end;
+
+	do {
+		start = strstr(start, fence);
+		if (!start)
+			return NULL;
+		start += strlen(fence);
+		/* At the start of a line, and not a longer word. */
+	} while ((start - strlen(fence) > *at &&
+		  start[-(long)strlen(fence) - 1] != '\n') ||
+		 (*start >= 'a' && *start <= 'z'));
+	start = strchr(start, '\n');
+	if (!start)
+		return NULL;
+	start++;
+	end = strstr(start, "\n```");
+	if (!end)
+		return NULL;
+	*at = end + 4;
+	return strndup(start, (size_t)(end + 1 - start));
+}
+
+/* Compile README's program; `flags` say where hyphae is. */
+static void compile_and_run(const char *compiler, const char *flags,
+			    const char *libs)
+{
+	char *readme = read_file("README.md"), *program, *expected, *said;
+	const char *at = readme;
+	int status;
+
+	assert_non_null(readme);
+	program = block(&at, "```c");
+	assert_non_null(program);
+	expected = block(&at, "```");
+	assert_non_null(expected);
+	assert_int_equal(write_file(in_temp("example.c"), program), 0);
+	said = run_shell(&status, "%s %s -o %s/example %s/example.c %s 2>&1",
+			 compiler, flags, temp_dir(), temp_dir(), libs);
+	printf("%s", said);
+	assert_int_equal(status, 0);
+	free(said);
+	said = run_shell(&status, "%s/example", temp_dir());
+	assert_int_equal(status, 0);
+	assert_string_equal(said, expected);
+	free(said);
+	free(expected);
+	free(program);
+	free(readme);
+}
+
+static void test_example(void **state)
+{
+	(void)state;
+	compile_and_run("gcc -Wall -Wextra -Werror", "-Iinclude",
+			in_build("lib/libhyphae.a"));
+}
+
+/* ---- installed ----------------------------------------------------------- */
+
+static void install(void)
+{
+	char *said;
+	int status;
+
+	if (access(in_temp("usr/lib/pkgconfig/hyphae.pc"), R_OK) == 0)
+		return;
+	/* Not of the make that may run this test: its jobs are its own. */
+	said = run_shell(&status,
+			 "env -u MAKEFLAGS -u MFLAGS make -s install "
+			 "PREFIX=%s/usr 2>&1",
+			 temp_dir());
+	if (status != 0)
+		printf("%s", said);
+	free(said);
+	assert_int_equal(status, 0);
+	setenv("PKG_CONFIG_PATH", in_temp("usr/lib/pkgconfig"), 1);
+	setenv("LD_LIBRARY_PATH", in_temp("usr/lib"), 1);
+}
+
+static void test_installed(void **state)
+{
+	(void)state;
+	install();
+	compile_and_run("gcc -std=c11 -pedantic -Wall -Wextra -Werror",
+			"$(pkg-config --cflags hyphae)",
+			"$(pkg-config --libs hyphae)");
+	compile_and_run("clang -Wall -Wextra -Werror",
+			"$(pkg-config --cflags hyphae)",
+			"$(pkg-config --libs hyphae)");
+	/* Static, by what the package says it needs. */
+	compile_and_run("gcc -static", "$(pkg-config --cflags hyphae)",
+			"$(pkg-config --static --libs hyphae)");
+}
+
+/* The library's name for the loader, and what it lets others see. */
+static void test_exports(void **state)
+{
+	char *text;
+	int status;
+
+	(void)state;
+	install();
+	text = run_shell(&status,
+			 "objdump -p %s/usr/lib/libhyphae.so | "
+			 "awk '$1 == \"SONAME\" { print $2 }'",
+			 temp_dir());
+	assert_string_equal(text, "libhyphae.so.0\n");
+	free(text);
+	text = run_shell(&status,
+			 "nm -D --defined-only "
+			 "%s/usr/lib/libhyphae.so | "
+			 "awk '$3 !~ /^hyphae_/ { print $3 }'",
+			 temp_dir());
+	assert_int_equal(status, 0);
+	assert_string_equal(text, "");
+	free(text);
+}
+
+/* Each header by itself, as C11 and as C++17. */
+static void test_headers(void **state)
+{
+	char *said;
+	int status;
+
+	(void)state;
+	install();
+	said = run_shell(&status,
+			 "cd %s/usr/include && for h in hyphae/*.h; do "
+			 "echo \"#include <$h>\" >%s/header.c && "
+			 "gcc -std=c11 -pedantic -Wall -Wextra -Werror -I. "
+			 "-fsyntax-only %s/header.c 2>&1 && "
+			 "g++ -std=c++17 -Wall -Wextra -Werror -I. -x c++ "
+			 "-fsyntax-only %s/header.c 2>&1 || exit 1; done",
+			 temp_dir(), temp_dir(), temp_dir(), temp_dir());
+	printf("%s", said);
+	free(said);
+	assert_int_equal(status, 0);
+}
+
+#define TEST(name) cmocka_unit_test_teardown(name, run_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_example),
+		TEST(test_installed),
+		TEST(test_exports),
+		TEST(test_headers),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
