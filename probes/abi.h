@@ -173,6 +173,7 @@ enum hy_chunk_kind {
 	HY_CHUNK_SOURCE = 1,
 	HY_CHUNK_DERIVED = 2,
 	HY_CHUNK_SUBSCRIPTION = 3,
+	HY_CHUNK_SCOPE = 4,
 };
 
 #endif

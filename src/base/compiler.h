@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* Attributes and small macros. */
+#ifndef HY_COMPILER_H
+#define HY_COMPILER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define likely(x) __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+
+#define container_of(pointer, type, member) \
+	((type *)((char *)(pointer) - offsetof(type, member)))
+
+#define NOINLINE __attribute__((noinline))
+
+/*
+ * A function that stays a frame of its own in every stack and holds the one
+ * site of its probe: not inlined, not cloned, not dropped.  Its callers'
+ * calls are followed by HY_FRAME_END, so that none becomes a jump.
+ */
+#ifdef __clang__
+#define HY_FRAME __attribute__((noinline, used))
+#else
+#define HY_FRAME __attribute__((noinline, noclone, noipa, used))
+#endif
+#define HY_FRAME_END() __asm__ volatile("" : : : "memory")
+
+/*
+ * Fields that hyphae_*_get() reads without the graph's lock.  The orders are
+ * those of a published value: what was written before the store is seen
+ * after the load.  On x86-64 both are plain moves.
+ */
+#define load_acquire(p) __atomic_load_n(p, __ATOMIC_ACQUIRE)
+#define store_release(p, v) __atomic_store_n(p, v, __ATOMIC_RELEASE)
+#define load_relaxed(p) __atomic_load_n(p, __ATOMIC_RELAXED)
+#define store_relaxed(p, v) __atomic_store_n(p, v, __ATOMIC_RELAXED)
+
+#endif

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+
+#include "base/alloc.h"
+#include "core/drain.h"
+#include "core/log.h"
+#include "core/wave.h"
+
+static HY_FRAME void probe_batch(struct hy_graph *g, uint64_t pass)
+{
+	hy_probe_batch(g->id, pass);
+}
+
+static struct hy_batch *batch_take(struct hy_graph *g)
+{
+	struct hy_batch *batch = g->spare_batch;
+
+	if (batch)
+		g->spare_batch = NULL;
+	else
+		batch = hy_zalloc(sizeof(*batch));
+	return batch;
+}
+
+static void batch_give(struct hy_graph *g, struct hy_batch *batch)
+{
+	if (!g->spare_batch) {
+		g->spare_batch = batch;
+		return;
+	}
+	hy_log_done(&batch->log);
+	hy_free(batch);
+}
+
+static int begin_locked(struct hy_graph *g)
+{
+	struct hy_thread *t = hy_thread_of(g);
+	struct hy_batch *batch;
+
+	if (hy_guarded(g))
+		return -EPERM;
+	batch = hy_batch_of(g);
+	if (batch) {
+		batch->depth++;
+		return 0;
+	}
+	batch = batch_take(g);
+	if (!batch)
+		return -ENOMEM;
+	batch->graph = g;
+	batch->depth = 1;
+	/* In a subscriber the writes join the pass that runs. */
+	batch->pass = g->drainer == t ? g->pass : hy_pass_new(g);
+	batch->next = t->batches;
+	t->batches = batch;
+	g->open_batches++;
+	g->busy |= BUSY_BATCH;
+	probe_batch(g, batch->pass);
+	return 0;
+}
+
+int hyphae_batch_begin(struct hyphae_graph *handle)
+{
+	struct hy_graph *g = hy_graph(handle);
+	int r;
+
+	if (!g)
+		return hy_bad_handle(handle);
+	hy_lock(g);
+	r = begin_locked(g);
+	hy_unlock(g);
+	return r;
+}
+
+/* Run what the batch holds, or leave it to whoever propagates. */
+static int flush_batch(struct hy_graph *g, struct hy_batch *batch)
+{
+	uint64_t writes = batch->log.writes, coalesced = batch->log.coalesced;
+
+	if (!hy_drain_begin(g)) {
+		struct hy_log *to = g->drainer == hy_thread_of(g) ? &g->next :
+								    &g->inbox;
+		int r = hy_log_merge(g, to, &batch->log);
+
+		if (r == 0 && hy_watched())
+			hy_watch_batch(g, batch->pass, writes, 0, coalesced);
+		return r;
+	}
+	hy_pass_open(g, batch->pass);
+	hy_flush(g, &batch->log, true);
+	if (hy_watched())
+		hy_watch_batch(g, batch->pass, writes, g->pass_fires,
+			       coalesced);
+	return hy_drain_end(g, 1);
+}
+
+static void close_batch(struct hy_graph *g, struct hy_batch *batch)
+{
+	struct hy_batch **link = &hy_thread_of(g)->batches;
+
+	while (*link != batch)
+		link = &(*link)->next;
+	*link = batch->next;
+	if (--g->open_batches == 0)
+		g->busy &= ~(uint32_t)BUSY_BATCH;
+}
+
+static int end_locked(struct hy_graph *g)
+{
+	struct hy_batch *batch = hy_batch_of(g);
+	int r;
+
+	if (!batch)
+		return -EINVAL;
+	if (batch->depth > 1) {
+		batch->depth--;
+		return 0;
+	}
+	/* Closed first: what its subscribers write is not part of it. */
+	close_batch(g, batch);
+	r = flush_batch(g, batch);
+	if (batch->log.count) { /* no memory to hand it over: still open */
+		batch->next = hy_thread_of(g)->batches;
+		hy_thread_of(g)->batches = batch;
+		g->open_batches++;
+		g->busy |= BUSY_BATCH;
+		return r;
+	}
+	batch_give(g, batch);
+	return r;
+}
+
+int hyphae_batch_end(struct hyphae_graph *handle)
+{
+	struct hy_graph *g = hy_graph(handle);
+	int r;
+
+	if (!g)
+		return hy_bad_handle(handle);
+	hy_lock(g);
+	r = hy_guarded(g) ? -EPERM : end_locked(g);
+	hy_unlock(g);
+	return r;
+}
+
+int hyphae_batch(struct hyphae_graph *graph, int (*fn)(void *ctx), void *ctx)
+{
+	int r, ended;
+
+	if (!fn)
+		return -EINVAL;
+	r = hyphae_batch_begin(graph);
+	if (r)
+		return r;
+	r = fn(ctx);
+	ended = hyphae_batch_end(graph);
+	return r ? r : ended;
+}
+
+static int settle_locked(struct hy_graph *g)
+{
+	struct hy_thread *t = hy_thread_of(g);
+	struct hy_batch *batch = hy_batch_of(g);
+	int r = 0;
+
+	if (hy_guarded(g) || g->drainer == t)
+		return -EBUSY;
+	if (batch && batch->log.count) {
+		/* Outside its own batch, as at its end. */
+		close_batch(g, batch);
+		r = flush_batch(g, batch);
+		batch->pass = hy_pass_new(g);
+		batch->next = t->batches;
+		t->batches = batch;
+		g->open_batches++;
+		g->busy |= BUSY_BATCH;
+	}
+	g->waiters++;
+	while (g->drainer)
+		pthread_cond_wait(&g->idle, &g->lock);
+	g->waiters--;
+	return r;
+}
+
+int hyphae_settle(struct hyphae_graph *handle)
+{
+	struct hy_graph *g = hy_graph(handle);
+	int r;
+
+	if (!g)
+		return hy_bad_handle(handle);
+	hy_lock(g);
+	r = settle_locked(g);
+	hy_unlock(g);
+	return r;
+}

@@ -1,0 +1,527 @@
+/* SPDX-License-Identifier: MIT */
+/* The public functions on one cell: make, read, write, end, name. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "core/derive.h"
+#include "core/drain.h"
+#include "core/log.h"
+#include "core/release.h"
+#include "core/scope.h"
+#include "core/utf8.h"
+#include "core/value.h"
+#include "core/wave.h"
+
+/* ---- make ---------------------------------------------------------------- */
+
+void hy_cell_init(struct hy_graph *g, struct hy_cell *c,
+		  const struct hyphae_type *type, const char *site)
+{
+	struct hy_cold *cold = hy_cold_of(c);
+
+	c->name = "";
+	c->type = type;
+	c->flags = hy_type_flags(type);
+	cold->site = site ? site : "";
+	cold->refs = 1;
+	g->ncells++;
+}
+
+uint64_t hy_cell_bytes(struct hy_cell *c)
+{
+	uint64_t bytes = sizeof(struct hy_cold) +
+			 (c->flags & F_DERIVED ? sizeof(struct hy_derived) :
+						 sizeof(struct hy_cell));
+
+	if (c->flags & F_NARY)
+		bytes += sizeof(struct hy_fan_in) +
+			 hy_derived_of(c)->fan_in->count *
+				 (sizeof(struct hy_edge) + sizeof(void *));
+	if (c->flags & F_BOXED)
+		bytes += sizeof(struct hy_box) + c->type->size;
+	return bytes;
+}
+
+static HY_FRAME void probe_create(struct hy_cell *c, const char *op,
+				  uint64_t bytes)
+{
+	hy_probe_cell_create(c->id, op, bytes, c->type->name,
+			     hy_cold_of(c)->site, c->name);
+}
+
+struct hyphae_cell *hy_cell_made(struct hy_graph *g, struct hy_cell *c)
+{
+	/* The id is what makes it visible, to tools as well. */
+	store_release(&c->id, hy_id_new(g));
+	hy_scope_add_cell(g, c);
+	probe_create(c, hy_op_name(c), hy_cell_bytes(c));
+	return hy_cell_handle(c);
+}
+
+static struct hyphae_cell *source_new(struct hy_graph *g,
+				      const struct hyphae_type *type,
+				      uint64_t word, const char *site)
+{
+	struct hyphae_cell *handle = NULL;
+	struct hy_cell *c;
+
+	hy_lock(g);
+	if (hy_scope_reserve(g)) {
+		c = hy_slot_new(g, HY_CHUNK_SOURCE);
+		if (c) {
+			hy_cell_init(g, c, type, site);
+			c->word = word;
+			handle = hy_cell_made(g, c);
+		}
+	}
+	hy_unlock(g);
+	if (!handle)
+		errno = ENOMEM;
+	return handle;
+}
+
+struct hyphae_cell *hyphae_cell_new_at(struct hyphae_graph *graph,
+				       const struct hyphae_type *type,
+				       const void *initial, const char *site)
+{
+	struct hy_graph *g = hy_graph(graph);
+	struct hyphae_cell *handle;
+	uint64_t word;
+	int r = 0;
+
+	if (!g)
+		r = hy_bad_handle(graph);
+	else if (!initial || hy_type_check(type))
+		r = -EINVAL;
+	else
+		r = hy_word_make(g, type, initial, &word);
+	if (r) {
+		errno = -r;
+		return NULL;
+	}
+	handle = source_new(g, type, word, site);
+	if (!handle && hy_type_boxed(type)) {
+		hy_box_unref(type, hy_box_of(word));
+		errno = ENOMEM;
+	}
+	return handle;
+}
+
+struct hyphae_cell *hyphae_cell_ref(struct hyphae_cell *handle)
+{
+	struct hy_cell *c = hy_cell(handle);
+	struct hyphae_cell *result = NULL;
+	struct hy_graph *g;
+
+	if (!c)
+		return NULL;
+	g = hy_graph_of(c);
+	hy_lock(g);
+	if (hy_cell(handle) && !(c->flags & F_DEAD)) {
+		hy_cold_of(c)->refs++;
+		result = handle;
+	}
+	hy_unlock(g);
+	return result;
+}
+
+int hyphae_cell_unref(struct hyphae_cell *handle)
+{
+	struct hy_cell *c = hy_cell(handle);
+	struct hy_graph *g;
+	int r = -ESTALE;
+
+	if (!handle)
+		return 0;
+	if (!c)
+		return -ESTALE;
+	g = hy_graph_of(c);
+	hy_lock(g);
+	if (hy_cell(handle) && !(c->flags & F_DEAD)) {
+		hy_cell_put(g, c);
+		hy_bury(g);
+		r = 0;
+	}
+	hy_unlock(g);
+	return r;
+}
+
+/* ---- write --------------------------------------------------------------- */
+
+/* What a fast write left to do: waves that subscribers asked for, the dead. */
+static NOINLINE int finish_slowly(struct hy_graph *g, int r)
+{
+	int drained = hy_drain_end(g, 1);
+
+	return drained ? drained : r;
+}
+
+/* A single-threaded graph that is idle: straight into the wave. */
+static inline int write_fast(struct hy_graph *g, struct hy_cell *c,
+			     const struct hyphae_type *type, uint64_t word)
+{
+	int r;
+
+	g->drainer = &g->solo;
+	g->busy = BUSY_DRAINING;
+	g->result = 0;
+	hy_pass_open(g, 0);
+	r = hy_notify(g, c, type, HYPHAE_VALUE, word);
+	if (unlikely(g->next.count || hy_has_dead(g) || g->result) ||
+	    hy_watched())
+		return finish_slowly(g, r);
+	g->pass_open = false;
+	g->drainer = NULL;
+	g->busy = 0;
+	return r;
+}
+
+static inline int write_word(struct hyphae_cell *handle,
+			     const struct hyphae_type *type, uint64_t word)
+{
+	struct hy_cell *c = hy_cell(handle);
+	struct hy_graph *g;
+
+	if (unlikely(!c))
+		return hy_bad_handle(handle);
+	if (unlikely(c->type != type))
+		return -EINVAL;
+	g = hy_graph_of(c);
+	if (likely(!g->busy &&
+		   !(c->flags & (F_DERIVED | F_ENDED | F_DEAD))))
+		return write_fast(g, c, type, word);
+	return hy_write(g, handle, type, LOG_VALUE, word, NULL);
+}
+
+int hyphae_cell_set(struct hyphae_cell *handle, const struct hyphae_type *type,
+		    const void *value)
+{
+	struct hy_cell *c = hy_cell(handle);
+	struct hy_graph *g;
+	uint64_t word;
+	int r;
+
+	if (!c)
+		return hy_bad_handle(handle);
+	if (!value || !type || c->type != type)
+		return -EINVAL;
+	if (!hy_type_boxed(type))
+		return write_word(handle, type, hy_word_of(type, value));
+	g = hy_graph_of(c);
+	r = hy_word_make(g, type, value, &word);
+	return r ? r : hy_write(g, handle, type, LOG_VALUE, word, NULL);
+}
+
+int hyphae_cell_complete(struct hyphae_cell *handle)
+{
+	struct hy_cell *c = hy_cell(handle);
+
+	if (!c)
+		return hy_bad_handle(handle);
+	return hy_write(hy_graph_of(c), handle, c->type, LOG_COMPLETE, 0, NULL);
+}
+
+int hyphae_cell_fail(struct hyphae_cell *handle, int code, const char *message)
+{
+	struct hy_cell *c = hy_cell(handle);
+	struct hy_error *error;
+
+	if (!c)
+		return hy_bad_handle(handle);
+	if (code >= 0)
+		return -EINVAL;
+	error = hy_error_new(code, message);
+	if (error->code == -ENOMEM && code != -ENOMEM) {
+		hy_error_unref(error);
+		return -ENOMEM;
+	}
+	return hy_write(hy_graph_of(c), handle, c->type, LOG_FAIL, 0, error);
+}
+
+/* ---- read ---------------------------------------------------------------- */
+
+/*
+ * What this thread sees in a cell: the value's word (with a reference on its
+ * box), or an error code.  The lock is held.
+ */
+static int read_locked(struct hy_graph *g, struct hy_cell *c,
+		       uint64_t *ret_word)
+{
+	struct hy_log_entry *entry = NULL;
+	struct hy_batch *batch;
+
+	if (c->flags & F_PENDING) {
+		batch = hy_batch_of(g);
+		if (batch)
+			entry = hy_log_find(&batch->log, c);
+		if (!entry)
+			entry = hy_log_find(&g->next, c);
+		if (!entry)
+			entry = hy_log_find(&g->inbox, c);
+	}
+	if (entry && entry->what & LOG_FAIL)
+		return entry->error->code;
+	if (entry && entry->what & LOG_VALUE)
+		*ret_word = entry->word;
+	else if (c->flags & F_ERROR)
+		return hy_cold_of(c)->error->code;
+	else if (c->flags & F_NONE)
+		return -ENODATA;
+	else
+		*ret_word = c->word;
+	if (c->flags & F_BOXED)
+		hy_box_ref(hy_box_of(*ret_word));
+	return 0;
+}
+
+static NOINLINE int read_slowly(const struct hyphae_cell *handle,
+				const struct hyphae_type *type, void *ret_value)
+{
+	struct hy_cell *c = hy_cell(handle);
+	struct hy_graph *g;
+	uint64_t word = 0;
+	int r;
+
+	if (!c)
+		return hy_bad_handle(handle);
+	if (c->type != type || !ret_value)
+		return -EINVAL;
+	g = hy_graph_of(c);
+	hy_lock(g);
+	r = hy_cell(handle) && !(c->flags & F_DEAD) ?
+		    read_locked(g, c, &word) :
+		    -ESTALE;
+	hy_unlock(g);
+	if (r)
+		return r;
+	r = hy_word_copy(type, word, ret_value);
+	if (hy_type_boxed(type))
+		hy_box_unref(type, hy_box_of(word));
+	return r;
+}
+
+#define F_SLOW_READ (F_NO_VALUE | F_PENDING | F_BOXED | F_DEAD)
+
+/*
+ * Without the lock: a word is whole, and a cell that loses its value to an
+ * error keeps a word that was a value of it.
+ */
+static inline bool read_fast(const struct hyphae_cell *handle,
+			     const struct hyphae_type *type, void *ret_value)
+{
+	struct hy_cell *c = hy_cell(handle);
+	uint64_t word;
+
+	if (unlikely(!c || c->type != type || !ret_value ||
+		     load_relaxed(&c->flags) & F_SLOW_READ))
+		return false;
+	word = load_acquire(&c->word);
+	memcpy(ret_value, &word, type->size);
+	return true;
+}
+
+int hyphae_cell_get(const struct hyphae_cell *handle,
+		    const struct hyphae_type *type, void *ret_value)
+{
+	return read_fast(handle, type, ret_value) ?
+		       0 :
+		       read_slowly(handle, type, ret_value);
+}
+
+/* ---- the built-in types -------------------------------------------------- */
+
+#define WORD_OF(value)                                         \
+	({                                                     \
+		uint64_t word_ = 0;                            \
+		memcpy(&word_, &(value), sizeof(value));       \
+		word_;                                         \
+	})
+
+#define ACCESSORS(name, c_type)                                               \
+	struct hyphae_cell *hyphae_##name##_new_at(                           \
+		struct hyphae_graph *graph, c_type value, const char *site)   \
+	{                                                                     \
+		return hyphae_cell_new_at(graph, &hyphae_##name, &value,      \
+					  site);                              \
+	}                                                                     \
+	int hyphae_##name##_set(struct hyphae_cell *cell, c_type value)       \
+	{                                                                     \
+		return write_word(cell, &hyphae_##name, WORD_OF(value));      \
+	}                                                                     \
+	int hyphae_##name##_get(const struct hyphae_cell *cell,               \
+				c_type *ret_value)                            \
+	{                                                                     \
+		return read_fast(cell, &hyphae_##name, ret_value) ?           \
+			       0 :                                            \
+			       read_slowly(cell, &hyphae_##name, ret_value);  \
+	}
+
+ACCESSORS(int64, int64_t)
+ACCESSORS(double, double)
+ACCESSORS(bool, bool)
+typedef void *pointer;
+ACCESSORS(pointer, pointer)
+
+struct hyphae_cell *hyphae_string_new_at(struct hyphae_graph *graph,
+					 const char *text, const char *site)
+{
+	return hyphae_cell_new_at(graph, &hyphae_string, &text, site);
+}
+
+int hyphae_string_set(struct hyphae_cell *cell, const char *text)
+{
+	return hyphae_cell_set(cell, &hyphae_string, &text);
+}
+
+int hyphae_string_get(const struct hyphae_cell *cell, char **ret_text)
+{
+	return read_slowly(cell, &hyphae_string, ret_text);
+}
+
+/* ---- names and the like --------------------------------------------------- */
+
+static HY_FRAME void probe_name(struct hy_cell *c)
+{
+	hy_probe_cell_name(c->id, c->name);
+}
+
+int hyphae_cell_set_name(struct hyphae_cell *handle, const char *name)
+{
+	struct hy_cell *c = hy_cell(handle);
+	struct hy_graph *g;
+	char *copy, *old = NULL;
+	size_t length;
+	int r = -ESTALE;
+
+	if (!c)
+		return hy_bad_handle(handle);
+	if (!name || !*name)
+		return -EINVAL;
+	length = strnlen(name, HYPHAE_NAME_MAX + 1);
+	if (length > HYPHAE_NAME_MAX)
+		return -ENAMETOOLONG;
+	if (!hy_utf8_valid(name, length))
+		return -EILSEQ;
+	copy = hy_alloc(length + 1);
+	if (!copy)
+		return -ENOMEM;
+	memcpy(copy, name, length + 1);
+	g = hy_graph_of(c);
+	hy_lock(g);
+	if (hy_cell(handle) && !(c->flags & F_DEAD)) {
+		old = (char *)c->name;
+		store_release(&c->name, copy);
+		probe_name(c);
+		copy = NULL;
+		r = 0;
+	}
+	hy_unlock(g);
+	hy_free(copy);
+	if (old && *old)
+		hy_free(old);
+	return r;
+}
+
+int hyphae_cell_name(const struct hyphae_cell *handle, char *text, size_t size)
+{
+	struct hy_cell *c = hy_cell(handle);
+	struct hy_graph *g;
+	int r = -ESTALE;
+
+	if (!c)
+		return hy_bad_handle(handle);
+	if (!text && size)
+		return -EINVAL;
+	g = hy_graph_of(c);
+	hy_lock(g);
+	if (hy_cell(handle) && !(c->flags & F_DEAD)) {
+		size_t length = strlen(c->name);
+
+		if (size) {
+			size_t n = length < size ? length : size - 1;
+
+			memcpy(text, c->name, n);
+			text[n] = '\0';
+		}
+		r = (int)length;
+	}
+	hy_unlock(g);
+	return r;
+}
+
+uint64_t hyphae_cell_id(const struct hyphae_cell *handle)
+{
+	struct hy_cell *c = hy_cell(handle);
+
+	return c && !(load_relaxed(&c->flags) & F_DEAD) ? load_relaxed(&c->id) :
+							  0;
+}
+
+int hyphae_cell_info(const struct hyphae_cell *handle,
+		     struct hyphae_cell_info *ret_info)
+{
+	struct hy_cell *c = hy_cell(handle);
+	struct hy_graph *g;
+	int r = -ESTALE;
+
+	if (!c)
+		return hy_bad_handle(handle);
+	if (!ret_info)
+		return -EINVAL;
+	g = hy_graph_of(c);
+	hy_lock(g);
+	if (hy_cell(handle) && !(c->flags & F_DEAD)) {
+		*ret_info = (struct hyphae_cell_info){
+			.id = c->id,
+			.type = c->type,
+			.op = hy_op_name(c),
+			.site = hy_cold_of(c)->site,
+			.height = c->height,
+			.references = hy_cold_of(c)->refs,
+			.inputs = c->flags & F_DERIVED ?
+					  hy_inputs(hy_derived_of(c)) :
+					  0,
+			.targets = c->targets,
+			.ended = c->flags & F_ENDED,
+		};
+		r = 0;
+	}
+	hy_unlock(g);
+	return r;
+}
+
+int hyphae_cell_own(struct hyphae_cell *handle, void *data,
+		    void (*drop)(void *data))
+{
+	struct hy_cell *c = hy_cell(handle);
+	struct hy_owned *owned = NULL;
+	struct hy_graph *g;
+	int r = -ESTALE;
+
+	if (!drop)
+		return -EINVAL;
+	if (c) {
+		owned = hy_alloc(sizeof(*owned));
+		r = owned ? -ESTALE : -ENOMEM;
+	} else {
+		r = hy_bad_handle(handle);
+	}
+	if (owned) {
+		g = hy_graph_of(c);
+		hy_lock(g);
+		if (hy_cell(handle) && !(c->flags & F_DEAD)) {
+			owned->data = data;
+			owned->drop = drop;
+			owned->next = hy_cold_of(c)->owned;
+			hy_cold_of(c)->owned = owned;
+			r = 0;
+		}
+		hy_unlock(g);
+	}
+	if (r) {
+		hy_free(owned);
+		drop(data);
+	}
+	return r;
+}

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/drain.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/log.h"
+#include "core/release.h"
+#include "core/value.h"
+#include "core/wave.h"
+
+static void pass_close(struct hy_graph *g)
+{
+	if (!g->pass_open)
+		return;
+	if (hy_watched())
+		hy_watch_pass_close(g);
+	g->pass_open = false;
+}
+
+/* Name some of the cells that subscribers keep writing. */
+static void describe_loop(const struct hy_graph *g, char *text, size_t size)
+{
+	int n = snprintf(text, size, "The graph did not settle in %u waves; ",
+			 g->wave_limit);
+	size_t at = (size_t)n;
+
+	for (size_t i = 0; i < g->next.count && i < 4 && at < size; i++) {
+		const struct hy_cell *c = g->next.entries[i].cell;
+
+		n = snprintf(text + at, size - at, "%s#%llu%s%s",
+			     i ? ", " : "still being written: ",
+			     (unsigned long long)c->id, *c->name ? " " : "",
+			     c->name);
+		at += (size_t)n;
+	}
+	if (at < size)
+		snprintf(text + at, size - at,
+			 ". Their last writes were dropped.");
+}
+
+static void stop_loop(struct hy_graph *g)
+{
+	char text[1400];
+	struct hy_cell *c = g->next.entries[0].cell;
+
+	describe_loop(g, text, sizeof(text));
+	if (!g->result)
+		g->result = -ELOOP;
+	hy_problem(g, c, -ELOOP, text);
+	hy_log_clear(g, &g->next);
+}
+
+/* Flush a log that may be written to meanwhile. */
+static void flush(struct hy_graph *g, struct hy_log *log)
+{
+	struct hy_log taken = *log;
+
+	*log = g->running;
+	g->running = taken;
+	hy_flush(g, &g->running, false);
+}
+
+int hy_drain_end(struct hy_graph *g, unsigned int waves)
+{
+	int result;
+
+	for (;;) {
+		if (g->next.count) {
+			if (waves++ >= g->wave_limit) {
+				stop_loop(g);
+				continue;
+			}
+			if (!g->pass_open)
+				hy_pass_open(g, 0);
+			flush(g, &g->next);
+		} else if (hy_has_dead(g)) {
+			hy_reap(g);
+		} else {
+			pass_close(g);
+			if (!g->inbox.count)
+				break;
+			waves = 1;
+			hy_pass_open(g, 0);
+			flush(g, &g->inbox);
+		}
+	}
+	result = g->result;
+	g->drainer = NULL;
+	g->busy &= ~(uint32_t)BUSY_DRAINING;
+	if (hy_shared(g) && g->waiters)
+		pthread_cond_broadcast(&g->idle);
+	return result;
+}
+
+void hy_bury(struct hy_graph *g)
+{
+	if (hy_has_dead(g) && hy_drain_begin(g))
+		hy_drain_end(g, 0);
+}
+
+struct hy_batch *hy_batch_of(struct hy_graph *g)
+{
+	struct hy_batch *batch = hy_thread_of(g)->batches;
+
+	while (batch && batch->graph != g)
+		batch = batch->next;
+	return batch;
+}
+
+/* Nothing stands in the way: run the wave. */
+static int write_now(struct hy_graph *g, struct hy_cell *c, uint32_t what,
+		     uint64_t word, struct hy_error *error)
+{
+	int r, drained;
+
+	hy_pass_open(g, 0);
+	if (what == LOG_VALUE)
+		r = hy_notify(g, c, c->type, HYPHAE_VALUE, word);
+	else if (what == LOG_COMPLETE)
+		r = hy_notify(g, c, c->type, HYPHAE_COMPLETE, 0);
+	else
+		r = hy_notify(g, c, c->type, HYPHAE_ERROR, (uintptr_t)error);
+	drained = hy_drain_end(g, 1);
+	return drained ? drained : r;
+}
+
+static int write_locked(struct hy_graph *g, struct hy_cell *c,
+			uint32_t what, uint64_t word, struct hy_error *error,
+			bool *ret_taken)
+{
+	struct hy_batch *batch;
+	struct hy_log *log;
+	int r;
+
+	if (c->flags & F_DERIVED)
+		return -EINVAL;
+	if (c->flags & F_ENDED)
+		return -ESHUTDOWN;
+	if (hy_guarded(g))
+		return -EPERM;
+	batch = hy_batch_of(g);
+	if (!batch && hy_drain_begin(g)) {
+		*ret_taken = true;
+		return write_now(g, c, what, word, error);
+	}
+	if (batch)
+		log = &batch->log;
+	else
+		log = g->drainer == hy_thread_of(g) ? &g->next : &g->inbox;
+	r = hy_log_put(g, log, c, what, word, error);
+	*ret_taken = r == 0;
+	return r;
+}
+
+static void give_up(struct hy_graph *g, const struct hyphae_type *type,
+		    uint32_t what, uint64_t word, struct hy_error *error)
+{
+	if (what == LOG_VALUE && hy_type_boxed(type))
+		hy_box_put(g, NULL, type, hy_box_of(word));
+	hy_error_unref(error);
+}
+
+int hy_write(struct hy_graph *g, const struct hyphae_cell *handle,
+	     const struct hyphae_type *type, uint32_t what, uint64_t word,
+	     struct hy_error *error)
+{
+	struct hy_cell *c;
+	bool taken = false;
+	int r = -ESTALE;
+
+	hy_lock(g);
+	c = hy_cell(handle);
+	if (c && !(c->flags & F_DEAD)) {
+		/* Its own subscriber may release it. */
+		hy_cold_of(c)->refs++;
+		r = write_locked(g, c, what, word, error, &taken);
+		hy_cell_put(g, c);
+	}
+	if (!taken)
+		give_up(g, type, what, word, error);
+	hy_bury(g);
+	hy_unlock(g);
+	return r;
+}

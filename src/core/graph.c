@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+
+#include "base/alloc.h"
+#include "core/drain.h"
+#include "core/log.h"
+#include "core/queue.h"
+#include "core/release.h"
+#include "core/scope.h"
+#include "core/slab.h"
+
+#define WAVE_LIMIT 100
+
+struct hyphae_graph *hyphae_graph_new(unsigned int flags)
+{
+	struct hy_graph *g;
+
+	if (flags & ~(unsigned int)(HYPHAE_SINGLE_THREAD | HYPHAE_EAGER)) {
+		errno = EINVAL;
+		return NULL;
+	}
+	g = hy_graph_take();
+	if (!g) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	g->flags = flags;
+	g->wave_limit = WAVE_LIMIT;
+	g->dead_cells_end = &g->dead_cells;
+	g->dead_subs_end = &g->dead_subs;
+	if (hy_shared(g))
+		g->busy = BUSY_SHARED;
+	pthread_mutex_init(&g->lock, NULL);
+	pthread_cond_init(&g->idle, NULL);
+	/* The id is what makes the handle fit. */
+	store_release(&g->id, hy_id_new(g));
+	hy_graphs_add(g);
+	return hy_handle(g, g->id);
+}
+
+/*
+ * End every subscription and let go of every reference that the user still
+ * has; hy_reap() does the rest.
+ */
+static void end_everything(struct hy_graph *g)
+{
+	for (struct hy_chunk *chunk = g->chunks; chunk; chunk = chunk->next) {
+		char *slot = (char *)chunk + HY_CHUNK_HEADER;
+
+		for (uint32_t i = 0; i < chunk->used;
+		     i++, slot += chunk->slot_bytes) {
+			struct hy_cell *c = (struct hy_cell *)slot;
+			struct hy_sub *s = (struct hy_sub *)slot;
+
+			if (!*(uint64_t *)slot)
+				continue;
+			if (chunk->kind == HY_CHUNK_SUBSCRIPTION &&
+			    !(s->flags & SUB_DEAD))
+				hy_sub_end(g, s);
+			if ((chunk->kind == HY_CHUNK_SOURCE ||
+			     chunk->kind == HY_CHUNK_DERIVED) &&
+			    !(c->flags & F_DEAD)) {
+				hy_cold_of(c)->refs = 1;
+				hy_cell_put(g, c);
+			}
+		}
+	}
+}
+
+/* References between cells do not count any more: all are dead. */
+static void forget(struct hy_graph *g)
+{
+	hy_log_done(&g->next);
+	hy_log_done(&g->inbox);
+	hy_log_done(&g->running);
+	hy_free(g->gathered);
+	hy_free(g->fired);
+	hy_free(g->stack);
+	hy_queue_done(&g->queue);
+	if (g->spare_batch) {
+		hy_log_done(&g->spare_batch->log);
+		hy_free(g->spare_batch);
+	}
+	hy_scopes_free(g);
+	hy_slots_done(g);
+}
+
+int hyphae_graph_free(struct hyphae_graph *handle)
+{
+	struct hy_graph *g = hy_graph(handle);
+
+	if (!handle)
+		return 0;
+	if (!g)
+		return -ESTALE;
+	hy_lock(g);
+	if (g->open_batches || g->drainer || g->entered_scopes ||
+	    hy_guarded(g)) {
+		hy_unlock(g);
+		return -EBUSY;
+	}
+	hy_drain_begin(g);
+	g->freeing = true;
+	end_everything(g);
+	hy_reap(g);
+	hy_unlock(g);
+	hy_graphs_remove(g);
+	forget(g);
+	pthread_cond_destroy(&g->idle);
+	pthread_mutex_destroy(&g->lock);
+	hy_graph_give(g);
+	return 0;
+}
+
+uint64_t hyphae_graph_id(const struct hyphae_graph *handle)
+{
+	struct hy_graph *g = hy_graph(handle);
+
+	return g ? g->id : 0;
+}
+
+int hyphae_graph_counts(const struct hyphae_graph *handle,
+			struct hyphae_graph_counts *ret_counts)
+{
+	struct hy_graph *g = hy_graph(handle);
+
+	if (!g)
+		return hy_bad_handle(handle);
+	if (!ret_counts)
+		return -EINVAL;
+	hy_lock(g);
+	ret_counts->cells = g->ncells;
+	ret_counts->subscriptions = g->nsubs;
+	ret_counts->height = g->max_height;
+	hy_unlock(g);
+	return 0;
+}
+
+int hyphae_graph_on_problem(struct hyphae_graph *handle, hyphae_problem_fn fn,
+			    void *ctx)
+{
+	struct hy_graph *g = hy_graph(handle);
+
+	if (!g)
+		return hy_bad_handle(handle);
+	hy_lock(g);
+	g->on_problem = fn;
+	g->problem_ctx = ctx;
+	hy_unlock(g);
+	return 0;
+}
+
+int hyphae_graph_set_wave_limit(struct hyphae_graph *handle, unsigned int waves)
+{
+	struct hy_graph *g = hy_graph(handle);
+
+	if (!g)
+		return hy_bad_handle(handle);
+	if (!waves)
+		return -EINVAL;
+	hy_lock(g);
+	g->wave_limit = waves;
+	hy_unlock(g);
+	return 0;
+}
+
+int hyphae_graph_check_idle(struct hyphae_graph *handle)
+{
+	struct hy_graph *g = hy_graph(handle);
+	bool idle;
+
+	if (!g)
+		return hy_bad_handle(handle);
+	hy_lock(g);
+	idle = !g->open_batches && !g->drainer && !g->next.count &&
+	       !g->inbox.count && !hy_has_dead(g);
+	hy_unlock(g);
+	return idle ? 0 : -EBUSY;
+}

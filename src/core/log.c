@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/log.h"
+
+#include <errno.h>
+
+#include "base/alloc.h"
+#include "core/release.h"
+
+/*
+ * A cell remembers its newest entry by the epoch of the log and the index.
+ * Only if it is in several logs at once can an entry hide behind that.
+ */
+struct hy_log_entry *hy_log_find(const struct hy_log *log,
+				 const struct hy_cell *c)
+{
+	const struct hy_cold *cold = hy_cold_of(c);
+
+	if (!(c->flags & F_PENDING) || !log->count)
+		return NULL;
+	if (cold->log_epoch == log->epoch)
+		return &log->entries[cold->log_index];
+	if (cold->pending < 2)
+		return NULL;
+	for (size_t i = log->count; i-- > 0;)
+		if (log->entries[i].cell == c)
+			return &log->entries[i];
+	return NULL;
+}
+
+/* I7: a flush has room to list every cell of its log. */
+static bool make_room(struct hy_graph *g, struct hy_log *log, size_t more)
+{
+	struct hy_log_entry *entries;
+	struct hy_cell **gathered;
+	size_t want = log->count + more;
+
+	entries = hy_reserve(log->entries, &log->capacity, want,
+			     sizeof(*entries));
+	if (!entries)
+		return false;
+	log->entries = entries;
+	gathered = hy_reserve(g->gathered, &g->gathered_capacity, want,
+			      sizeof(struct hy_cell *));
+	if (!gathered)
+		return false;
+	g->gathered = gathered;
+	return true;
+}
+
+static struct hy_log_entry *append(struct hy_graph *g, struct hy_log *log,
+				   struct hy_cell *c)
+{
+	struct hy_cold *cold = hy_cold_of(c);
+	struct hy_log_entry *entry = &log->entries[log->count];
+
+	if (log->count == 0)
+		log->epoch = ++g->log_epoch;
+	*entry = (struct hy_log_entry){.cell = c};
+	cold->refs++;
+	cold->pending++;
+	cold->log_epoch = log->epoch;
+	cold->log_index = (uint32_t)log->count++;
+	hy_flags_set(c, F_PENDING, 0);
+	return entry;
+}
+
+/* Put into an entry what a write brings; what it replaces goes. */
+static void fill(struct hy_graph *g, struct hy_log *log,
+		 struct hy_log_entry *entry, uint32_t what, uint64_t word,
+		 struct hy_error *error)
+{
+	uint64_t old = entry->word;
+	bool replaces = (what & LOG_VALUE) && (entry->what & LOG_VALUE);
+	struct hy_cell *c = entry->cell;
+
+	entry->what |= what;
+	if (what & LOG_VALUE)
+		entry->word = word;
+	if (what & LOG_FAIL)
+		entry->error = error;
+	if (!replaces)
+		return;
+	log->coalesced++;
+	if (c->flags & F_BOXED)
+		hy_box_put(g, NULL, c->type, hy_box_of(old));
+}
+
+int hy_log_put(struct hy_graph *g, struct hy_log *log, struct hy_cell *c,
+	       uint32_t what, uint64_t word, struct hy_error *error)
+{
+	struct hy_log_entry *entry = hy_log_find(log, c);
+
+	if (entry && entry->what & (LOG_COMPLETE | LOG_FAIL))
+		return -ESHUTDOWN;
+	if (!entry) {
+		if (!make_room(g, log, 1))
+			return -ENOMEM;
+		entry = append(g, log, c);
+	}
+	if (what & LOG_VALUE)
+		log->writes++;
+	fill(g, log, entry, what, word, error);
+	return 0;
+}
+
+int hy_log_merge(struct hy_graph *g, struct hy_log *to, struct hy_log *from)
+{
+	if (!make_room(g, to, from->count))
+		return -ENOMEM;
+	for (size_t i = 0; i < from->count; i++) {
+		struct hy_log_entry part = from->entries[i];
+		struct hy_log_entry *entry = hy_log_find(to, part.cell);
+
+		if (entry && entry->what & (LOG_COMPLETE | LOG_FAIL)) {
+			/* Ended in between by another thread: too late. */
+			if (part.what & LOG_VALUE && part.cell->flags & F_BOXED)
+				hy_box_put(g, NULL, part.cell->type,
+					   hy_box_of(part.word));
+			hy_error_unref(part.error);
+			hy_log_forget(g, &part);
+			hy_cell_put(g, part.cell);
+			continue;
+		}
+		if (!entry)
+			entry = append(g, to, part.cell);
+		fill(g, to, entry, part.what, part.word, part.error);
+		hy_log_forget(g, &part);
+		hy_cell_put(g, part.cell);
+	}
+	to->writes += from->writes;
+	to->coalesced += from->coalesced;
+	from->count = 0;
+	from->writes = from->coalesced = 0;
+	return 0;
+}
+
+void hy_log_forget(struct hy_graph *g, struct hy_log_entry *entry)
+{
+	struct hy_cold *cold = hy_cold_of(entry->cell);
+
+	(void)g;
+	if (--cold->pending == 0)
+		hy_flags_set(entry->cell, 0, F_PENDING);
+}
+
+void hy_log_clear(struct hy_graph *g, struct hy_log *log)
+{
+	for (size_t i = 0; i < log->count; i++) {
+		struct hy_log_entry *entry = &log->entries[i];
+		struct hy_cell *c = entry->cell;
+
+		if (entry->what & LOG_VALUE && c->flags & F_BOXED)
+			hy_box_put(g, NULL, c->type, hy_box_of(entry->word));
+		hy_error_unref(entry->error);
+		hy_log_forget(g, entry);
+		hy_cell_put(g, c);
+	}
+	log->count = 0;
+	log->writes = log->coalesced = 0;
+}
+
+void hy_log_done(struct hy_log *log)
+{
+	hy_free(log->entries);
+}

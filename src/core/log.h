@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Logs of writes that wait for their wave: of a batch, of subscribers (the
+ * next wave), of other threads (the inbox).  One entry a cell; a later value
+ * replaces an earlier one.  The graph's lock is held in all of these.
+ */
+#ifndef HY_LOG_H
+#define HY_LOG_H
+
+#include "core/value.h"
+
+/* The cell's entry, or NULL. */
+struct hy_log_entry *hy_log_find(const struct hy_log *log,
+				 const struct hy_cell *c);
+
+/*
+ * Add `what` (one of LOG_...) with its word or error, which the log takes
+ * unless it fails.  -ENOMEM, or -ESHUTDOWN after an end in the same log.
+ */
+int hy_log_put(struct hy_graph *g, struct hy_log *log, struct hy_cell *c,
+	       uint32_t what, uint64_t word, struct hy_error *error);
+
+/* Move all of `from` behind `to`, as if written there.  -ENOMEM: nothing. */
+int hy_log_merge(struct hy_graph *g, struct hy_log *to,
+		 struct hy_log *from);
+
+/* Take the first entry's cell out of account; then the caller owns its parts. */
+void hy_log_forget(struct hy_graph *g, struct hy_log_entry *entry);
+
+/* Give up all entries, their values and their cells. */
+void hy_log_clear(struct hy_graph *g, struct hy_log *log);
+void hy_log_done(struct hy_log *log);
+
+#endif

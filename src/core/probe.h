@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The probe sites as functions.  probes/hyphae.d defines them; a test reads
+ * the built library and compares.
+ *
+ * Each is used once, in a function marked HY_FRAME, so that it has one site.
+ * The operands are written out: a field is "offset(%base)" of a pointer that
+ * a register holds anyway, anything else a register or a constant.  So no
+ * instruction is spent on an argument, and every tracer can parse it (no
+ * %rip, no %fs, no index register).
+ *
+ * The site itself is systemtap's one-byte nop.  It must never become a
+ * five-byte nop: Linux 6.18 rewrites that into a call, which overwrites the
+ * red zone of leaf functions and kills forked children.
+ */
+#ifndef HY_PROBE_H
+#define HY_PROBE_H
+
+#include "core/types.h"
+
+#ifndef HYPHAE_PROBES
+#define HYPHAE_PROBES 1
+#endif
+
+/*
+ * The word that says whether somebody looks.  The kernel counts tracers in
+ * the first two; the third is ours.  One load tells all (abi.h).
+ */
+union hy_gate {
+	uint64_t any;
+	struct {
+		uint16_t records, detail, reports, reserved;
+	};
+};
+extern union hy_gate hy_gate __attribute__((visibility("hidden")));
+
+#define hy_watched() unlikely(load_relaxed(&hy_gate.any))
+
+#if HYPHAE_PROBES
+
+#define _SDT_HAS_SEMAPHORES 1
+#define SDT_USE_VARIADIC
+#include <sys/sdt.h>
+
+#if defined(__x86_64__)
+#define FIELD(base, at) 8@%c[at](%[base])
+#elif defined(__aarch64__)
+#define FIELD(base, at) 8@[%[base], %c[at]]
+#else
+#error "write down the memory operand of this machine, or build with HYPHAE_PROBES=0"
+#endif
+
+#define AT(type, member) "i"(offsetof(struct type, member))
+#define SITE(probe, ...) STAP_PROBE_ASM(hyphae, probe, __VA_ARGS__)
+
+/* The places of the fields that most probes tell. */
+#define CELL(cell_) \
+	[c] "r"(cell_), [id] AT(hy_cell, id), [name] AT(hy_cell, name)
+#define PASS(graph_) [g] "r"(graph_), [pass] AT(hy_graph, pass)
+
+#define hy_probe_notify(g_, c_, kind_)                                         \
+	__asm__ volatile(SITE(notify, FIELD(c, id) FIELD(g, pass) 8@%[kind]    \
+			      FIELD(c, targets) FIELD(c, name))                \
+			 :                                                     \
+			 : CELL(c_), PASS(g_), [kind] "nr"((uint64_t)(kind_)), \
+			   [targets] AT(hy_cell, targets))
+
+#define hy_probe_write_value(g_, c_, type_, changed_)                         \
+	__asm__ volatile(SITE(write_value, FIELD(c, id) FIELD(g, pass)        \
+			      8@%[changed] FIELD(t, size) FIELD(c, name))     \
+			 :                                                    \
+			 : CELL(c_), PASS(g_), [t] "r"(type_),                \
+			   [size] AT(hyphae_type, size),                      \
+			   [changed] "nr"((uint64_t)(changed_)))
+
+#define hy_probe_fanout(g_, c_, type_, height_)                               \
+	__asm__ volatile(SITE(fanout, FIELD(c, id) FIELD(g, pass) 8@%[height] \
+			      FIELD(c, targets) FIELD(c, name) FIELD(t, tname))\
+			 :                                                    \
+			 : CELL(c_), PASS(g_), [t] "r"(type_),                \
+			   [tname] AT(hyphae_type, name),                     \
+			   [targets] AT(hy_cell, targets),                    \
+			   [height] "nr"((uint64_t)(height_)))
+
+#define hy_probe_fanout_done(g_, c_, called_, ns_)                             \
+	__asm__ volatile(SITE(fanout_done, FIELD(c, id) FIELD(g, pass)         \
+			      8@%[called] 8@%[ns] FIELD(c, name))              \
+			 :                                                     \
+			 : CELL(c_), PASS(g_), [called] "nr"((uint64_t)(called_)),\
+			   [ns] "nr"((uint64_t)(ns_)))
+
+#define hy_probe_compute(g_, c_, op_)                                         \
+	__asm__ volatile(SITE(compute, FIELD(c, id) FIELD(g, pass)            \
+			      FIELD(o, oname))                                \
+			 :                                                    \
+			 : [c] "r"(c_), [id] AT(hy_cell, id), PASS(g_),       \
+			   [o] "r"(op_), [oname] AT(hy_op, name))
+
+#define hy_probe_compute_done(g_, c_, result_, ns_)                            \
+	__asm__ volatile(SITE(compute_done, FIELD(c, id) FIELD(g, pass)        \
+			      -8@%[result] 8@%[ns])                            \
+			 :                                                     \
+			 : [c] "r"(c_), [id] AT(hy_cell, id), PASS(g_),        \
+			   [result] "nr"((int64_t)(result_)),                  \
+			   [ns] "nr"((uint64_t)(ns_)))
+
+#define hy_probe_subscriber_done(g_, c_, id_, ns_, fn_)                        \
+	__asm__ volatile(SITE(subscriber_done, FIELD(c, id) FIELD(g, pass)     \
+			      8@%[sub] 8@%[ns] 8@%[fn] FIELD(c, name))         \
+			 :                                                     \
+			 : CELL(c_), PASS(g_), [sub] "nr"((uint64_t)(id_)),    \
+			   [ns] "nr"((uint64_t)(ns_)),                         \
+			   [fn] "nr"((uint64_t)(uintptr_t)(fn_)))
+
+/* The others are off the hot path: plain arguments in registers. */
+#define ARG(x) (uint64_t)(x)
+#define TEXT(x) (uint64_t)(uintptr_t)(x)
+#define IN(n, x) [a##n] "nr"(x)
+
+#define hy_probe_2(name, a, b) \
+	__asm__ volatile(SITE(name, 8@%[a1] 8@%[a2]) : : IN(1, a), IN(2, b))
+#define hy_probe_3(name, a, b, c)                                \
+	__asm__ volatile(SITE(name, 8@%[a1] 8@%[a2] 8@%[a3]) : : \
+			 IN(1, a), IN(2, b), IN(3, c))
+#define hy_probe_4(name, a, b, c, d)                                       \
+	__asm__ volatile(SITE(name, 8@%[a1] 8@%[a2] 8@%[a3] 8@%[a4]) : :   \
+			 IN(1, a), IN(2, b), IN(3, c), IN(4, d))
+#define hy_probe_5(name, a, b, c, d, e)                                        \
+	__asm__ volatile(SITE(name, 8@%[a1] 8@%[a2] 8@%[a3] 8@%[a4] 8@%[a5]) : :\
+			 IN(1, a), IN(2, b), IN(3, c), IN(4, d), IN(5, e))
+#define hy_probe_6(name, a, b, c, d, e, f)                               \
+	__asm__ volatile(SITE(name, 8@%[a1] 8@%[a2] 8@%[a3] 8@%[a4]      \
+			      8@%[a5] 8@%[a6]) : :                       \
+			 IN(1, a), IN(2, b), IN(3, c), IN(4, d), IN(5, e),\
+			 IN(6, f))
+
+#define hy_probe_batch(graph, pass) hy_probe_2(batch, ARG(graph), ARG(pass))
+#define hy_probe_batch_done(graph, pass, writes, fired, coalesced)    \
+	hy_probe_5(batch_done, ARG(graph), ARG(pass), ARG(writes),    \
+		   ARG(fired), ARG(coalesced))
+#define hy_probe_pass(graph, pass) hy_probe_2(pass, ARG(graph), ARG(pass))
+#define hy_probe_pass_done(graph, pass, fires, refires) \
+	hy_probe_4(pass_done, ARG(graph), ARG(pass), ARG(fires), ARG(refires))
+#define hy_probe_cell_create(cell, op, bytes, type, site, name)            \
+	hy_probe_6(cell_create, ARG(cell), TEXT(op), ARG(bytes), TEXT(type),\
+		   TEXT(site), TEXT(name))
+#define hy_probe_cell_destroy(cell, op, bytes, type, site, name)            \
+	hy_probe_6(cell_destroy, ARG(cell), TEXT(op), ARG(bytes), TEXT(type),\
+		   TEXT(site), TEXT(name))
+#define hy_probe_cell_name(cell, name) \
+	hy_probe_2(cell_name, ARG(cell), TEXT(name))
+/* code is signed: the one argument that is not of the plain kind. */
+#define hy_probe_error(cell, code, message, name)                            \
+	__asm__ volatile(SITE(error, 8@%[a1] -8@%[a2] 8@%[a3] 8@%[a4]) : :   \
+			 IN(1, ARG(cell)), IN(2, (int64_t)(code)),           \
+			 IN(3, TEXT(message)), IN(4, TEXT(name)))
+#define hy_probe_records(thread, block, count) \
+	hy_probe_3(records, ARG(thread), TEXT(block), ARG(count))
+
+#else
+
+#define NO_PROBE(...)        \
+	do {                 \
+	} while (0)
+#define hy_probe_notify(g, c, kind) NO_PROBE()
+#define hy_probe_write_value(g, c, type, changed) (void)(type)
+#define hy_probe_fanout(g, c, type, height) ((void)(type), (void)(height))
+#define hy_probe_fanout_done(g, c, called, ns) ((void)(called), (void)(ns))
+#define hy_probe_compute(g, c, op) (void)(op)
+#define hy_probe_compute_done(g, c, result, ns) ((void)(result), (void)(ns))
+#define hy_probe_subscriber_done(g, c, id, ns, fn) \
+	((void)(c), (void)(id), (void)(ns), (void)(fn))
+#define hy_probe_batch(graph, pass) ((void)(graph), (void)(pass))
+#define hy_probe_batch_done(graph, pass, writes, fired, coalesced) \
+	((void)(writes), (void)(fired), (void)(coalesced))
+#define hy_probe_pass(graph, pass) NO_PROBE()
+#define hy_probe_pass_done(graph, pass, fires, refires) NO_PROBE()
+#define hy_probe_cell_create(cell, op, bytes, type, site, name) \
+	((void)(op), (void)(bytes))
+#define hy_probe_cell_destroy(cell, op, bytes, type, site, name) \
+	((void)(op), (void)(bytes))
+#define hy_probe_cell_name(cell, name) NO_PROBE()
+#define hy_probe_error(cell, code, message, name) \
+	((void)(code), (void)(message))
+#define hy_probe_records(thread, block, count) NO_PROBE()
+
+#endif
+
+#endif

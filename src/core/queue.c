@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/queue.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+
+static size_t words(size_t bits)
+{
+	return (bits + 63) / 64;
+}
+
+static bool grow_level(uint64_t **level, size_t old_bits, size_t bits)
+{
+	size_t had = *level ? words(old_bits) : 0, want = words(bits);
+	uint64_t *grown;
+
+	if (want <= had)
+		return true;
+	grown = hy_grow(*level, want * sizeof(**level));
+	if (!grown)
+		return false;
+	memset(grown + had, 0, (want - had) * sizeof(*grown));
+	*level = grown;
+	return true;
+}
+
+bool hy_queue_reserve(struct hy_queue *q, size_t height)
+{
+	size_t heights = q->heights ? q->heights : 64;
+	size_t bits, old_bits;
+	struct hy_bucket *buckets;
+
+	if (height < q->heights)
+		return true;
+	while (heights <= height)
+		heights *= 2;
+	/* Levels first: if a later step fails, larger levels do no harm. */
+	bits = heights;
+	old_bits = q->heights;
+	for (int i = 0; i < HY_QUEUE_LEVELS; i++) {
+		if (!grow_level(&q->level[i], old_bits, bits))
+			return false;
+		bits = words(bits);
+		old_bits = words(old_bits);
+	}
+	buckets = hy_grow(q->buckets, heights * sizeof(*buckets));
+	if (!buckets)
+		return false;
+	memset(buckets + q->heights, 0,
+	       (heights - q->heights) * sizeof(*buckets));
+	q->buckets = buckets;
+	q->heights = heights;
+	return true;
+}
+
+void hy_queue_done(struct hy_queue *q)
+{
+	hy_free(q->buckets);
+	for (int i = 0; i < HY_QUEUE_LEVELS; i++)
+		hy_free(q->level[i]);
+}
+
+void hy_queue_put(struct hy_queue *q, struct hy_derived *d)
+{
+	size_t at = d->cell.height;
+	struct hy_bucket *bucket = &q->buckets[at];
+
+	d->next_queued = NULL;
+	q->count++;
+	if (bucket->first) {
+		bucket->last->next_queued = d;
+		bucket->last = d;
+		return;
+	}
+	bucket->first = bucket->last = d;
+	for (int i = 0; i < HY_QUEUE_LEVELS; i++) {
+		uint64_t *word = &q->level[i][at / 64];
+		bool was_empty = *word == 0;
+
+		*word |= (uint64_t)1 << (at % 64);
+		if (!was_empty)
+			break;
+		at /= 64;
+	}
+}
+
+struct hy_derived *hy_queue_take(struct hy_queue *q)
+{
+	struct hy_derived *d;
+	struct hy_bucket *bucket;
+	size_t at = 0;
+
+	for (int i = HY_QUEUE_LEVELS - 1; i >= 0; i--)
+		at = at * 64 + (size_t)__builtin_ctzll(q->level[i][at]);
+	bucket = &q->buckets[at];
+	d = bucket->first;
+	bucket->first = d->next_queued;
+	q->count--;
+	if (bucket->first)
+		return d;
+	for (int i = 0; i < HY_QUEUE_LEVELS; i++) {
+		uint64_t *word = &q->level[i][at / 64];
+
+		*word &= ~((uint64_t)1 << (at % 64));
+		if (*word)
+			break;
+		at /= 64;
+	}
+	return d;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The wave queue: derived cells that an input has touched, lowest height
+ * first, in order of arrival at one height.
+ *
+ * A bucket for each height, and above them a tree of bit words to find the
+ * lowest bucket in use in a few steps, whatever the heights.  While there is
+ * only one entry (a chain) it stays in `hot` and no bucket is touched.
+ */
+#ifndef HY_QUEUE_H
+#define HY_QUEUE_H
+
+#include "core/types.h"
+
+/* Room for cells up to `height`; false without memory. */
+bool hy_queue_reserve(struct hy_queue *queue, size_t height);
+void hy_queue_done(struct hy_queue *queue);
+
+void hy_queue_put(struct hy_queue *queue, struct hy_derived *d);
+struct hy_derived *hy_queue_take(struct hy_queue *queue);
+
+static inline void hy_queue_push(struct hy_queue *queue, struct hy_derived *d)
+{
+	if (d->cell.flags & F_QUEUED)
+		return;
+	hy_flags_set(&d->cell, F_QUEUED, 0);
+	if (!queue->hot && !queue->count) {
+		queue->hot = d;
+		return;
+	}
+	if (queue->hot) {
+		hy_queue_put(queue, queue->hot);
+		queue->hot = NULL;
+	}
+	hy_queue_put(queue, d);
+}
+
+static inline struct hy_derived *hy_queue_pop(struct hy_queue *queue)
+{
+	struct hy_derived *d = queue->hot;
+
+	if (d)
+		queue->hot = NULL;
+	else if (queue->count)
+		d = hy_queue_take(queue);
+	else
+		return NULL;
+	hy_flags_set(&d->cell, 0, F_QUEUED);
+	return d;
+}
+
+#endif

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/release.h"
+
+#include "base/alloc.h"
+#include "core/derive.h"
+#include "core/probe.h"
+#include "core/slab.h"
+#include "core/value.h"
+
+void hy_cell_put(struct hy_graph *g, struct hy_cell *c)
+{
+	struct hy_cold *cold = hy_cold_of(c);
+
+	if (--cold->refs)
+		return;
+	hy_flags_set(c, F_DEAD, 0);
+	cold->next_dead = NULL;
+	*g->dead_cells_end = c;
+	g->dead_cells_end = &cold->next_dead;
+}
+
+void hy_sub_end(struct hy_graph *g, struct hy_sub *s)
+{
+	s->flags |= SUB_DEAD;
+	s->cell->targets--;
+	g->nsubs--;
+	s->next_dead = NULL;
+	*g->dead_subs_end = s;
+	g->dead_subs_end = &s->next_dead;
+}
+
+static void edge_unlink(struct hy_edge *e)
+{
+	struct hy_cell *input = e->input;
+
+	if (e->next)
+		e->next->prev = e->prev;
+	else
+		input->deps->prev = e->prev; /* e was the tail (I1) */
+	if (input->deps == e)
+		input->deps = e->next;
+	else
+		e->prev->next = e->next;
+	input->targets--;
+	e->input = NULL;
+}
+
+void hy_unlink_inputs(struct hy_graph *g, struct hy_derived *d)
+{
+	struct hy_edge *edges = hy_edges(d);
+	uint32_t count = hy_inputs(d);
+
+	if (g->freeing)
+		return;
+	for (uint32_t i = 0; i < count; i++) {
+		struct hy_cell *input = edges[i].input;
+
+		if (!input)
+			continue;
+		edge_unlink(&edges[i]);
+		g->nedges--;
+		hy_cell_put(g, input);
+	}
+}
+
+static void sub_unlink(struct hy_graph *g, struct hy_sub *s)
+{
+	struct hy_cell *c = s->cell;
+
+	if (s->next)
+		s->next->prev = s->prev;
+	else
+		c->subs->prev = s->prev;
+	if (c->subs == s)
+		c->subs = s->next;
+	else
+		s->prev->next = s->next;
+	if (!c->subs)
+		g->nsubscribed--;
+}
+
+static void sub_release(struct hy_graph *g, struct hy_sub *s)
+{
+	if (!g->freeing)
+		sub_unlink(g, s);
+	if (s->drop) {
+		struct hy_graph *saved = hy_guard_begin(g);
+
+		s->drop(s->ctx);
+		hy_guard_end(g, saved);
+	}
+	if (!g->freeing)
+		hy_cell_put(g, s->cell);
+	hy_slot_free(g, s);
+}
+
+static HY_FRAME void probe_destroy(struct hy_cell *c, const char *op,
+				   uint64_t bytes)
+{
+	hy_probe_cell_destroy(c->id, op, bytes, c->type->name,
+			      hy_cold_of(c)->site, c->name);
+}
+
+static void drop_owned(struct hy_graph *g, struct hy_owned *owned)
+{
+	struct hy_graph *saved = hy_guard_begin(g);
+	struct hy_owned *next;
+
+	for (; owned; owned = next) {
+		next = owned->next;
+		owned->drop(owned->data);
+		hy_free(owned);
+	}
+	hy_guard_end(g, saved);
+}
+
+static void cell_release(struct hy_graph *g, struct hy_cell *c)
+{
+	struct hy_cold *cold = hy_cold_of(c);
+
+	probe_destroy(c, hy_op_name(c), hy_cell_bytes(c));
+	if (c->flags & F_DERIVED) {
+		hy_unlink_inputs(g, hy_derived_of(c));
+		if (c->flags & F_NARY)
+			hy_free(hy_derived_of(c)->fan_in);
+	}
+	if (c->flags & F_BOXED && c->word)
+		hy_box_put(g, NULL, c->type, hy_box_of(c->word));
+	hy_free(cold->spare);
+	hy_error_unref(cold->error);
+	if (cold->owned)
+		drop_owned(g, cold->owned);
+	if (*c->name)
+		hy_free((char *)c->name);
+	g->ncells--;
+	hy_slot_free(g, c);
+}
+
+void hy_reap(struct hy_graph *g)
+{
+	for (;;) {
+		struct hy_sub *s = g->dead_subs;
+		struct hy_cell *c = g->dead_cells;
+
+		if (s) {
+			g->dead_subs = s->next_dead;
+			if (!g->dead_subs)
+				g->dead_subs_end = &g->dead_subs;
+			sub_release(g, s);
+		} else if (c) {
+			g->dead_cells = hy_cold_of(c)->next_dead;
+			if (!g->dead_cells)
+				g->dead_cells_end = &g->dead_cells;
+			cell_release(g, c);
+		} else {
+			return;
+		}
+	}
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The end of cells and subscriptions.
+ *
+ * What loses its last reference, or is unsubscribed, is marked dead and put
+ * on the graph's list; hy_reap() takes the list apart.  So releasing a chain
+ * of any length is a loop, nothing is freed under the feet of a wave (I6),
+ * and the user's drop functions run without the lock.
+ */
+#ifndef HY_RELEASE_H
+#define HY_RELEASE_H
+
+#include "core/types.h"
+
+/* With the lock held. */
+void hy_cell_put(struct hy_graph *g, struct hy_cell *c);
+void hy_sub_end(struct hy_graph *g, struct hy_sub *s);
+
+/* Let go of all inputs: of a cell that ended, or that is released. */
+void hy_unlink_inputs(struct hy_graph *g, struct hy_derived *d);
+
+/* As the drainer, between waves. */
+void hy_reap(struct hy_graph *g);
+
+static inline bool hy_has_dead(const struct hy_graph *g)
+{
+	return g->dead_cells || g->dead_subs;
+}
+
+#endif

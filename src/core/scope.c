@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A scope is an array of what was made in it.  Disposing walks it from the
+ * end; a child scope is walked in its place, by going down to it and coming
+ * back up through `parent`, so that no nesting is too deep.
+ */
+#include "core/scope.h"
+
+#include <errno.h>
+
+#include "base/alloc.h"
+#include "core/slab.h"
+
+enum item_kind { ITEM_CELL, ITEM_SUB, ITEM_CHILD, ITEM_CALL };
+
+struct hy_scope_item {
+	enum item_kind kind;
+	union {
+		struct hyphae_cell *cell;
+		struct hyphae_subscription *sub;
+		struct hyphae_scope *child;
+		struct {
+			void (*fn)(void *ctx);
+			void *ctx;
+		};
+	};
+};
+
+static struct hy_scope *scope_of(const struct hyphae_scope *handle)
+{
+	return hy_slot(handle);
+}
+
+static struct hy_graph *graph_of(const struct hy_scope *scope)
+{
+	return hy_chunk_of(scope)->graph;
+}
+
+static struct hyphae_scope *handle_of(const struct hy_scope *scope)
+{
+	return hy_handle(scope, scope->id);
+}
+
+/* ---- what is in it -------------------------------------------------------- */
+
+static bool alive(const struct hy_scope_item *item)
+{
+	switch (item->kind) {
+	case ITEM_CELL:
+		return hy_slot(item->cell);
+	case ITEM_SUB:
+		return hy_slot(item->sub);
+	case ITEM_CHILD:
+		return hy_slot(item->child);
+	default:
+		return true;
+	}
+}
+
+/*
+ * Items whose objects ended before the scope are forgotten when the array has
+ * doubled, so that a scope that lives long does not grow for ever.
+ */
+static void sweep(struct hy_scope *scope)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < scope->count; i++)
+		if (alive(&scope->items[i]))
+			scope->items[kept++] = scope->items[i];
+	scope->count = scope->swept = kept;
+}
+
+static bool reserve(struct hy_scope *scope)
+{
+	struct hy_scope_item *items;
+
+	if (scope->count >= 64 && scope->count / 2 >= scope->swept)
+		sweep(scope);
+	items = hy_reserve(scope->items, &scope->capacity, scope->count + 1u,
+			   sizeof(*items));
+	if (items)
+		scope->items = items;
+	return items;
+}
+
+static struct hy_scope *current(struct hy_graph *g)
+{
+	struct hy_scope *scope = hy_self.scope;
+
+	return scope && graph_of(scope) == g ? scope : NULL;
+}
+
+bool hy_scope_reserve(struct hy_graph *g)
+{
+	struct hy_scope *scope = current(g);
+
+	return !scope || reserve(scope);
+}
+
+void hy_scope_add_cell(struct hy_graph *g, struct hy_cell *c)
+{
+	struct hy_scope *scope = current(g);
+
+	if (scope)
+		scope->items[scope->count++] = (struct hy_scope_item){
+			.kind = ITEM_CELL, .cell = hy_cell_handle(c)};
+}
+
+void hy_scope_add_sub(struct hy_graph *g, struct hy_sub *s)
+{
+	struct hy_scope *scope = current(g);
+
+	if (scope)
+		scope->items[scope->count++] = (struct hy_scope_item){
+			.kind = ITEM_SUB, .sub = hy_handle(s, s->id)};
+}
+
+/* ---- make, enter, leave ----------------------------------------------------- */
+
+struct hyphae_scope *hyphae_scope_new(struct hyphae_graph *handle)
+{
+	struct hy_graph *graph = hy_graph(handle);
+	struct hy_scope *scope = NULL, *parent;
+
+	if (!graph) {
+		errno = -hy_bad_handle(handle);
+		return NULL;
+	}
+	hy_lock(graph);
+	parent = current(graph);
+	if (!parent || reserve(parent))
+		scope = hy_slot_new(graph, HY_CHUNK_SCOPE);
+	if (scope) {
+		store_release(&scope->id, hy_id_new(graph));
+		if (parent) {
+			scope->parent = handle_of(parent);
+			parent->items[parent->count++] = (struct hy_scope_item){
+				.kind = ITEM_CHILD, .child = handle_of(scope)};
+		}
+	}
+	hy_unlock(graph);
+	if (!scope) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	return handle_of(scope);
+}
+
+int hyphae_scope_enter(struct hyphae_scope *handle)
+{
+	struct hy_scope *scope = scope_of(handle);
+	struct hy_graph *g;
+	int r = 0;
+
+	if (!scope)
+		return handle ? -ESTALE : -EINVAL;
+	g = graph_of(scope);
+	hy_lock(g);
+	if (!scope_of(handle) || scope->disposing) {
+		r = -ESTALE;
+	} else if (scope->entered) {
+		r = -EBUSY;
+	} else {
+		scope->entered = true;
+		scope->outer = hy_self.scope;
+		hy_self.scope = scope;
+		g->entered_scopes++;
+	}
+	hy_unlock(g);
+	return r;
+}
+
+int hyphae_scope_leave(struct hyphae_scope *handle)
+{
+	struct hy_scope *scope = scope_of(handle);
+	struct hy_graph *g;
+
+	if (!scope)
+		return handle ? -ESTALE : -EINVAL;
+	if (hy_self.scope != scope)
+		return -EINVAL;
+	g = graph_of(scope);
+	hy_lock(g);
+	scope->entered = false;
+	hy_self.scope = scope->outer;
+	g->entered_scopes--;
+	hy_unlock(g);
+	return 0;
+}
+
+int hyphae_scope_on_dispose(struct hyphae_scope *handle, void (*fn)(void *ctx),
+			    void *ctx)
+{
+	struct hy_scope *scope = scope_of(handle);
+	struct hy_graph *g;
+	int r = 0;
+
+	if (!scope)
+		return handle ? -ESTALE : -EINVAL;
+	if (!fn)
+		return -EINVAL;
+	g = graph_of(scope);
+	hy_lock(g);
+	if (!scope_of(handle) || scope->disposing)
+		r = -ESTALE;
+	else if (!reserve(scope))
+		r = -ENOMEM;
+	else
+		scope->items[scope->count++] = (struct hy_scope_item){
+			.kind = ITEM_CALL, .fn = fn, .ctx = ctx};
+	hy_unlock(g);
+	return r;
+}
+
+/* ---- dispose ------------------------------------------------------------------ */
+
+/* Mark it and all below as being disposed, or unmark; stops at an entered one. */
+static bool mark(struct hy_scope *root, bool disposing)
+{
+	struct hy_scope *scope = root, *child;
+
+	scope->walked = 0;
+	for (;;) {
+		if (disposing && scope->entered)
+			return false;
+		scope->disposing = disposing;
+		child = NULL;
+		while (scope->walked < scope->count && !child) {
+			struct hy_scope_item *item =
+				&scope->items[scope->walked++];
+
+			if (item->kind == ITEM_CHILD)
+				child = scope_of(item->child);
+		}
+		if (child) {
+			child->walked = 0;
+			scope = child;
+		} else if (scope == root) {
+			return true;
+		} else {
+			scope = scope_of(scope->parent);
+		}
+	}
+}
+
+static void scope_free(struct hy_graph *g, struct hy_scope *scope)
+{
+	hy_free(scope->items);
+	hy_slot_free(g, scope);
+}
+
+/*
+ * Take the next thing to release.  Children are gone down into, empty scopes
+ * are freed on the way up; false when the root is.
+ */
+static bool take(struct hy_graph *g, struct hy_scope *root,
+		 struct hy_scope **at, struct hy_scope_item *ret_item)
+{
+	for (;;) {
+		struct hy_scope *scope = *at, *child;
+
+		if (!scope->count) {
+			bool last = scope == root;
+
+			*at = last ? NULL : scope_of(scope->parent);
+			scope_free(g, scope);
+			if (last)
+				return false;
+			continue;
+		}
+		*ret_item = scope->items[--scope->count];
+		if (ret_item->kind != ITEM_CHILD)
+			return true;
+		child = scope_of(ret_item->child);
+		if (child)
+			*at = child;
+	}
+}
+
+static void release(const struct hy_scope_item *item)
+{
+	if (item->kind == ITEM_CELL)
+		hyphae_cell_unref(item->cell);
+	else if (item->kind == ITEM_SUB)
+		hyphae_unsubscribe(item->sub);
+	else
+		item->fn(item->ctx);
+}
+
+int hyphae_scope_dispose(struct hyphae_scope *handle)
+{
+	struct hy_scope *scope = scope_of(handle), *at = scope;
+	struct hy_scope_item item;
+	struct hy_graph *g;
+	bool more;
+
+	if (!handle)
+		return 0;
+	if (!scope)
+		return -ESTALE;
+	g = graph_of(scope);
+	hy_lock(g);
+	if (!scope_of(handle) || scope->disposing) {
+		hy_unlock(g);
+		return -ESTALE;
+	}
+	if (!mark(scope, true)) {
+		mark(scope, false);
+		hy_unlock(g);
+		return -EBUSY;
+	}
+	while ((more = take(g, scope, &at, &item))) {
+		hy_unlock(g);
+		release(&item);
+		hy_lock(g);
+	}
+	hy_unlock(g);
+	return 0;
+}
+
+void hy_scopes_free(struct hy_graph *g)
+{
+	for (struct hy_chunk *chunk = g->chunks; chunk; chunk = chunk->next) {
+		struct hy_scope *scope =
+			(struct hy_scope *)((char *)chunk + HY_CHUNK_HEADER);
+
+		if (chunk->kind != HY_CHUNK_SCOPE)
+			continue;
+		for (uint32_t i = 0; i < chunk->used; i++, scope++)
+			if (scope->id)
+				hy_free(scope->items);
+	}
+}

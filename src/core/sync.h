@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Who may touch what, when.
+ *
+ * One lock a graph (a single-threaded graph has none) protects all of it.
+ * The thread that propagates, the *drainer*, holds it too, and lets go of it
+ * around every call of a function of the user, so that other threads can
+ * read, subscribe, and leave their writes in the inbox meanwhile.
+ *
+ * Lock order: a graph's lock, then the process-wide one of slab.c or watch.c.
+ * No two graphs' locks at once; none during a call of the user's.
+ */
+#ifndef HY_SYNC_H
+#define HY_SYNC_H
+
+#include "core/types.h"
+
+/* What a thread carries with it. */
+struct hy_self {
+	struct hy_thread thread;   /* for all shared graphs */
+	struct hy_pass *pass;	   /* hyphae_pass_begin(); pass.c */
+	struct hy_pass *last_pass; /* its report waits to be taken */
+	struct hy_scope *scope;	   /* entered last; scope.c */
+	struct hy_watcher *watcher;/* its block of records; watch.c */
+};
+
+extern __thread struct hy_self hy_self
+	__attribute__((visibility("hidden"), tls_model("initial-exec")));
+
+static inline bool hy_shared(const struct hy_graph *g)
+{
+	return !(g->flags & HYPHAE_SINGLE_THREAD);
+}
+
+static inline struct hy_thread *hy_thread_of(struct hy_graph *g)
+{
+	return hy_shared(g) ? &hy_self.thread : &g->solo;
+}
+
+static inline void hy_lock(struct hy_graph *g)
+{
+	if (hy_shared(g))
+		pthread_mutex_lock(&g->lock);
+}
+
+static inline void hy_unlock(struct hy_graph *g)
+{
+	if (hy_shared(g))
+		pthread_mutex_unlock(&g->lock);
+}
+
+/*
+ * Around a function of the user that may not write (compute, equal, copy,
+ * drop): `saved = hy_guard_begin(g); fn(); hy_guard_end(g, saved);` with the
+ * lock held before and after, not during.
+ */
+static inline struct hy_graph *hy_guard_begin(struct hy_graph *g)
+{
+	struct hy_thread *t = hy_thread_of(g);
+	struct hy_graph *saved = t->guard;
+
+	t->guard = g;
+	hy_unlock(g);
+	return saved;
+}
+
+static inline void hy_guard_end(struct hy_graph *g,
+				struct hy_graph *saved)
+{
+	hy_lock(g);
+	hy_thread_of(g)->guard = saved;
+}
+
+/* Around a subscriber: it may write. */
+static inline struct hy_graph *hy_call_begin(struct hy_graph *g)
+{
+	struct hy_thread *t = hy_thread_of(g);
+	struct hy_graph *saved = t->guard;
+
+	t->guard = NULL;
+	hy_unlock(g);
+	return saved;
+}
+
+#define hy_call_end hy_guard_end
+
+static inline bool hy_guarded(struct hy_graph *g)
+{
+	return hy_thread_of(g)->guard == g;
+}
+
+#endif

@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The data structures.  Read this first; everything else moves these about.
+ *
+ * Objects (cells, subscriptions) lie in slots of chunks (slab.c).  A chunk
+ * knows its graph, so an object need not.  A public handle is the address of
+ * a slot with the low 16 bits of the object's id on top: a slot that was
+ * given to another object has another id, and the handle no longer fits.
+ *
+ *	handle  63......48 47...................0
+ *	        id & 0xffff   address of the slot
+ *
+ * A cell is one cache line.  Whatever propagation does not need lies in its
+ * cold part, in the same chunk at the same index.
+ *
+ * Invariants (tests and comments cite the letters):
+ *  I1  deps and subs lists: head->prev is the tail, tail->next is NULL.
+ *  I2  A subs list is in ascending id: order of subscription.
+ *  I3  targets == edges in deps + subscriptions in subs that are not dead.
+ *  I4  height == 1 + the greatest height of the inputs; 0 for a source.
+ *  I5  Only the drainer changes value, state and F_QUEUED of a cell.
+ *  I6  While a graph drains no slot is freed and no subscription is
+ *      unlinked: what dies is marked and waits in `graph->dead`.
+ *  I7  No wave allocates: room for it is made when cells and subscriptions
+ *      are (the queue for the greatest height, `fired` for every subscribed
+ *      cell, the eager stack for every edge and cell).
+ */
+#ifndef HY_TYPES_H
+#define HY_TYPES_H
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <hyphae/hyphae.h>
+
+#include "base/compiler.h"
+#include "probes/abi.h"
+
+#define HY_KINDS (HY_CHUNK_SCOPE + 1)
+
+struct hy_graph;
+struct hy_derived;
+
+/* An error that flows through the graph: shared, immutable. */
+struct hy_error {
+	uint32_t refs;
+	int code;
+	char message[];
+};
+
+/* A value that does not fit into a cell: shared, immutable once published. */
+struct hy_box {
+	uint32_t refs;
+	uint32_t reserved[3]; /* keeps the payload aligned to 16 */
+	unsigned char payload[];
+};
+
+enum hy_flags {
+	F_DERIVED = 1 << 0,
+	F_BOXED = 1 << 1,   /* word is a struct hy_box * */
+	F_EQUAL = 1 << 2,   /* the type has an equal function */
+	F_NARY = 1 << 3,    /* derived with a struct hy_fan_in */
+	F_NONE = 1 << 4,    /* no value yet */
+	F_ERROR = 1 << 5,   /* holds an error instead of a value */
+	F_COMPLETE = 1 << 6,/* ended: completed */
+	F_FAILED = 1 << 7,  /* ended: failed for good; F_ERROR is set too */
+	F_DEAD = 1 << 8,    /* no references; waits to be freed */
+	F_QUEUED = 1 << 9,  /* in the wave queue */
+	F_PENDING = 1 << 10,/* has an entry in a log */
+	/* Of the wave that runs, until the cell has fanned out: */
+	F_VALUE_NEW = 1 << 11, /* value or error changed */
+	F_END_NEW = 1 << 12,   /* ended */
+	F_TURNED = 1 << 13,    /* F_NONE or F_ERROR came or went */
+	F_GATHERED = 1 << 14,  /* is in the list that a flush fires */
+};
+#define F_ENDED (F_COMPLETE | F_FAILED)
+#define F_NO_VALUE (F_NONE | F_ERROR)
+
+struct hy_cell {
+	uint64_t id; /* 0: a free slot */
+	const char *name; /* never NULL; "" or an own copy */
+	const struct hyphae_type *type;
+	uint64_t word; /* the value, or its box; valid unless F_NO_VALUE */
+	struct hy_edge *deps; /* derived cells that follow it */
+	struct hy_sub *subs;
+	uint64_t targets; /* I3 */
+	uint32_t height;  /* I4 */
+	uint32_t flags;
+};
+
+/* What propagation of the common kind does not touch. */
+struct hy_cold {
+	const char *site;
+	struct hy_error *error; /* F_ERROR */
+	struct hy_owned *owned; /* hyphae_cell_own(), last first */
+	struct hy_box *spare;   /* for the next boxed value */
+	union {
+		uint64_t stamp; /* last pass in which a watcher saw it fire */
+		struct hy_cell *next_dead; /* F_DEAD */
+	};
+	uint32_t refs;
+	/* F_PENDING: `pending` logs have an entry; the newest is this one. */
+	uint32_t pending;
+	uint32_t log_epoch;
+	uint32_t log_index;
+};
+
+struct hy_owned {
+	struct hy_owned *next;
+	void *data;
+	void (*drop)(void *data);
+};
+
+/* `owner` follows `input`. */
+struct hy_edge {
+	struct hy_edge *next, *prev; /* in input->deps */
+	struct hy_derived *owner;
+	struct hy_cell *input; /* NULL once the owner has let go of it */
+};
+
+/* The inputs of a cell that has more than one. */
+struct hy_fan_in {
+	uint32_t count;
+	uint32_t without; /* of them without a value */
+	uint32_t ended;   /* of them ended */
+	const void **values; /* one each, kept up to date by spread() */
+	struct hy_edge edges[];
+};
+
+struct hy_derived {
+	struct hy_cell cell;
+	const struct hy_op *op;
+	void (*fn)(void); /* the user's function, of the op's type */
+	void *ctx;
+	struct hy_derived *next_queued;
+	union {
+		struct hy_edge one;
+		struct hy_fan_in *fan_in; /* F_NARY */
+	};
+};
+
+/* What `run` tells. */
+enum hy_outcome {
+	HY_VALUE = 0, /* *out was made */
+	HY_KEEP = 1,  /* stay as you are */
+	/* negative: an errno */
+};
+
+/* An operator: its name, and how to compute one cell of it. */
+struct hy_op {
+	const char *name;
+	int (*run)(struct hy_graph *graph, struct hy_derived *d, void *out);
+};
+
+enum hy_sub_flags {
+	SUB_DEAD = 1,
+	SUB_STARTING = 2, /* its first call is under way on another thread */
+	SUB_MISSED = 4,   /* meanwhile the cell fanned out */
+	SUB_LINKED = 8,
+};
+
+struct hy_sub {
+	uint64_t id; /* 0: a free slot; ascending in order of subscription */
+	struct hy_sub *next, *prev; /* in cell->subs */
+	union {
+		hyphae_subscriber_fn fn;
+		struct hy_sub *next_dead; /* SUB_DEAD */
+	};
+	void *ctx;
+	struct hy_cell *cell;
+	void (*drop)(void *ctx);
+	uint32_t flags;
+	uint32_t reserved;
+};
+
+/* What was made together; scope.c. */
+struct hy_scope {
+	uint64_t id; /* 0: a free slot */
+	struct hyphae_scope *parent; /* this is an item of that one, or NULL */
+	struct hy_scope *outer;	     /* entered before it on the thread */
+	struct hy_scope_item *items;
+	size_t capacity;
+	uint32_t count;
+	uint32_t swept; /* items that were left by the last sweep */
+	uint32_t walked; /* for walks over the children */
+	bool entered, disposing;
+};
+
+/* One write that waits for its wave. */
+struct hy_log_entry {
+	struct hy_cell *cell; /* holds a reference */
+	uint64_t word;
+	struct hy_error *error;
+	uint32_t what; /* LOG_... */
+};
+enum { LOG_VALUE = 1, LOG_COMPLETE = 2, LOG_FAIL = 4 };
+
+struct hy_log {
+	struct hy_log_entry *entries;
+	size_t count, capacity;
+	uint32_t epoch;	    /* tells this filling of this log from all others */
+	uint64_t writes;    /* accepted since the log was emptied */
+	uint64_t coalesced; /* of these, replaced by a later one */
+};
+
+/* The open batch of one thread in one graph. */
+struct hy_batch {
+	struct hy_batch *next; /* of the same thread */
+	struct hy_graph *graph;
+	struct hy_log log;
+	uint64_t pass;
+	uint32_t depth;
+};
+
+/* Derived cells to compute, by height, first in first out in each. */
+struct hy_bucket {
+	struct hy_derived *first, *last;
+};
+
+#define HY_QUEUE_LEVELS 5 /* 64^5 heights */
+struct hy_queue {
+	struct hy_derived *hot; /* the only entry, while there is only one */
+	size_t count;		/* entries in buckets */
+	struct hy_bucket *buckets;
+	size_t heights; /* room */
+	/* level[0]: a bit for each bucket in use; above: for each word below */
+	uint64_t *level[HY_QUEUE_LEVELS];
+};
+
+/* A subscribed cell that has fired in the wave: its turn comes. */
+struct hy_fired {
+	struct hy_cell *cell;
+	struct hy_sub *next; /* the next of its subscribers to call */
+	bool begun; /* some were called; the rest comes later */
+	/* While somebody watches, of the parts so far: */
+	uint64_t start, spent_ns, called;
+};
+
+struct hy_eager_entry {
+	struct hy_cell *cell;
+	uint32_t depth;
+	uint32_t subs; /* 1: call its subscribers; 0: compute it */
+};
+
+/* A graph as one thread sees it. */
+struct hy_thread {
+	struct hy_batch *batches;
+	struct hy_graph *guard; /* inside a compute, equal, ... function */
+};
+
+struct hy_graph {
+	uint64_t id;
+	uint64_t pass; /* that runs now */
+	/*
+	 * Not 0: hyphae_cell_set() may not start a wave just so, because the
+	 * graph is shared, drains, or has a batch open.
+	 */
+	uint32_t busy;
+	uint32_t flags;
+	uint64_t pass_next, pass_end; /* pass ids in stock */
+	uint64_t id_next, id_end;     /* object ids in stock */
+	struct hy_thread *drainer;    /* who propagates now */
+	bool pass_open;		      /* `pass` is under way */
+	bool depth_first;	      /* this wave is an eager one */
+	int result;		      /* first error of a subscriber */
+	uint32_t depth;		      /* of the cell that fires (eager) */
+	uint64_t deliver_limit;	      /* newest subscription of this wave */
+	struct hy_sub *cursor;	      /* where a fan-out stopped */
+	uint64_t called;	      /* subscribers it called */
+
+	struct hy_queue queue;
+	struct hy_fired *fired; /* I7 */
+	size_t nfired, fired_capacity, nsubscribed;
+	struct hy_eager_entry *stack; /* I7 */
+	size_t nstack, stack_capacity, nedges;
+	struct hy_log next;  /* written by subscribers: the next wave */
+	struct hy_log inbox; /* written by other threads meanwhile */
+	struct hy_log running; /* one of these, while it is flushed */
+	uint32_t log_epoch;
+	bool gathering; /* a flush writes all its sources before it fires */
+	struct hy_cell **gathered; /* I7: those that changed */
+	size_t ngathered, gathered_capacity;
+
+	/* I6: what died and is not freed yet, oldest first; see release.c */
+	struct hy_cell *dead_cells, **dead_cells_end;
+	struct hy_sub *dead_subs, **dead_subs_end;
+
+	struct hy_chunk *chunks; /* newest first */
+	void *free_slots[HY_KINDS]; /* by kind */
+	struct hy_chunk *open_chunk[HY_KINDS];
+	uint64_t ncells, nsubs;
+	uint32_t max_height;
+	uint32_t wave_limit;
+	hyphae_problem_fn on_problem;
+	void *problem_ctx;
+	struct hy_batch *spare_batch;
+	uint32_t open_batches;
+	uint32_t entered_scopes;
+	bool freeing; /* nothing is made, no links are mended */
+
+	/* Only looked at while somebody watches (watch.c). */
+	uint64_t pass_fires, pass_refires, pass_cells;
+
+	struct hy_thread solo; /* the thread of a single-threaded graph */
+	pthread_mutex_t lock;
+	pthread_cond_t idle; /* the drainer has left */
+	uint32_t waiters;    /* for that */
+	struct hy_graph *list_next, *list_prev;
+};
+
+enum { BUSY_SHARED = 1, BUSY_DRAINING = 2, BUSY_BATCH = 4, BUSY_GUARD = 8 };
+
+#define HY_CHUNK_BYTES 65536
+struct hy_chunk {
+	struct hy_chunk *next; /* of the graph, or of the free ones */
+	struct hy_graph *graph;
+	uint32_t kind; /* enum hy_chunk_kind: never changes */
+	uint32_t slot_bytes;
+	uint32_t used; /* slots handed out at least once */
+	uint32_t slots;
+	uint32_t cold_at; /* of the first cold part; 0: none */
+	uint32_t reserved[7];
+	/* slots from here, at 64 */
+};
+#define HY_CHUNK_HEADER 64
+
+_Static_assert(sizeof(struct hy_cell) == 64, "a cell is a cache line");
+_Static_assert(sizeof(struct hy_derived) == 128, "two cache lines");
+_Static_assert(sizeof(struct hy_sub) == 64, "a subscription is a cache line");
+_Static_assert(sizeof(struct hy_scope) <= 64, "a scope fits a slot");
+_Static_assert(sizeof(struct hy_chunk) == HY_CHUNK_HEADER, "chunk header");
+_Static_assert(offsetof(struct hy_box, payload) == 16, "aligned payload");
+
+static inline struct hy_chunk *hy_chunk_of(const void *slot)
+{
+	return (struct hy_chunk *)((uintptr_t)slot &
+				   ~(uintptr_t)(HY_CHUNK_BYTES - 1));
+}
+
+static inline struct hy_graph *hy_graph_of(const struct hy_cell *c)
+{
+	return hy_chunk_of(c)->graph;
+}
+
+static inline struct hy_cold *hy_cold_of(const struct hy_cell *c)
+{
+	struct hy_chunk *chunk = hy_chunk_of(c);
+	size_t at = (uintptr_t)c - (uintptr_t)chunk - HY_CHUNK_HEADER;
+
+	return (struct hy_cold *)((char *)chunk + chunk->cold_at) +
+	       at / chunk->slot_bytes;
+}
+
+static inline struct hy_derived *hy_derived_of(struct hy_cell *c)
+{
+	return container_of(c, struct hy_derived, cell);
+}
+
+static inline uint32_t hy_inputs(const struct hy_derived *d)
+{
+	return d->cell.flags & F_NARY ? d->fan_in->count : 1;
+}
+
+static inline struct hy_edge *hy_edges(struct hy_derived *d)
+{
+	return d->cell.flags & F_NARY ? d->fan_in->edges : &d->one;
+}
+
+/* ---- handles --------------------------------------------------------- */
+
+#define HY_ADDRESS_BITS 48
+
+static inline void *hy_handle(const void *slot, uint64_t id)
+{
+	return (void *)((uintptr_t)slot |
+			(uintptr_t)(id & 0xffff) << HY_ADDRESS_BITS);
+}
+
+/* The slot, or NULL if the handle is NULL or stale. */
+static inline void *hy_slot(const void *handle)
+{
+	uintptr_t bits = (uintptr_t)handle;
+	uint64_t *slot = (uint64_t *)(bits & (((uintptr_t)1 << HY_ADDRESS_BITS) - 1));
+
+	/* Ids with 16 low zero bits are not given out: a free slot fits none. */
+	if (unlikely(!slot) ||
+	    unlikely((uint16_t)load_relaxed(slot) != bits >> HY_ADDRESS_BITS))
+		return NULL;
+	return slot;
+}
+
+static inline struct hy_graph *hy_graph(const struct hyphae_graph *handle)
+{
+	return hy_slot(handle);
+}
+
+/* The code for a handle that has no slot. */
+static inline int hy_bad_handle(const void *handle)
+{
+	return handle ? -ESTALE : -EINVAL;
+}
+
+static inline struct hy_cell *hy_cell(const struct hyphae_cell *handle)
+{
+	return hy_slot(handle);
+}
+
+static inline struct hyphae_cell *hy_cell_handle(const struct hy_cell *c)
+{
+	return hy_handle(c, c->id);
+}
+
+/* ---- values ---------------------------------------------------------- */
+
+static inline struct hy_box *hy_box_of(uint64_t word)
+{
+	return (struct hy_box *)(uintptr_t)word;
+}
+
+/* Where the value lies; NULL if it is boxed and there is none. */
+static inline const void *hy_value_of(const struct hy_cell *c)
+{
+	if (likely(!(c->flags & F_BOXED)))
+		return &c->word;
+	return c->word ? hy_box_of(c->word)->payload : NULL;
+}
+
+static inline void hy_flags_set(struct hy_cell *c, uint32_t set, uint32_t clear)
+{
+	store_relaxed(&c->flags, (c->flags & ~clear) | set);
+}
+
+#endif

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/* Boxes and errors: the shared, immutable things that cells point at. */
+#ifndef HY_VALUE_H
+#define HY_VALUE_H
+
+#include "core/sync.h"
+
+/* 0, or -EINVAL for a descriptor that cannot be. */
+int hy_type_check(const struct hyphae_type *type);
+
+static inline bool hy_type_boxed(const struct hyphae_type *type)
+{
+	return type->size > sizeof(uint64_t) || type->copy || type->drop;
+}
+
+/* The flags that a cell of the type has for good. */
+static inline uint32_t hy_type_flags(const struct hyphae_type *type)
+{
+	return (hy_type_boxed(type) ? F_BOXED : 0) |
+	       (type->equal ? F_EQUAL : 0);
+}
+
+/* A zeroed box for a value of the type with one reference, or NULL. */
+struct hy_box *hy_box_new(const struct hyphae_type *type);
+
+/* The cell's spare box (zeroed) if it has one, else a new one. */
+struct hy_box *hy_box_take(struct hy_cell *c);
+
+static inline void hy_box_ref(struct hy_box *box)
+{
+	__atomic_add_fetch(&box->refs, 1, __ATOMIC_RELAXED);
+}
+
+/* Give up a reference; the lock may or may not be held, `drop` decides. */
+void hy_box_unref(const struct hyphae_type *type, struct hy_box *box);
+
+/*
+ * The same with the lock held; it is let go of while the type's drop runs.
+ * The memory becomes the cell's spare, if `c` is given and has none.
+ */
+void hy_box_put(struct hy_graph *g, struct hy_cell *c,
+		const struct hyphae_type *type, struct hy_box *box);
+
+/*
+ * Make a word (inline, or a new box) of a user's value.  Calls type->copy:
+ * the lock must not be held.
+ */
+int hy_word_make(struct hy_graph *g, const struct hyphae_type *type,
+		 const void *value, uint64_t *ret_word);
+
+/* Copy the value in `word` out to the user; the lock must not be held. */
+int hy_word_copy(const struct hyphae_type *type, uint64_t word, void *ret);
+
+static inline uint64_t hy_word_of(const struct hyphae_type *type,
+				  const void *value)
+{
+	uint64_t word = 0;
+
+	__builtin_memcpy(&word, value, type->size);
+	return word;
+}
+
+/* An error with one reference; when there is no memory that of -ENOMEM. */
+struct hy_error *hy_error_new(int code, const char *message);
+struct hy_error *hy_error_ref(struct hy_error *error);
+void hy_error_unref(struct hy_error *error);
+bool hy_error_same(const struct hy_error *a, const struct hy_error *b);
+
+#endif

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What runs only while somebody looks: a tracer holds the semaphore of
+ * `records` or of the detail probes, or a pass report is open.  The hot
+ * functions test hy_watched(), one load and a predicted branch, and come here.
+ */
+#ifndef HY_WATCH_H
+#define HY_WATCH_H
+
+#include <time.h>
+
+#include "core/sync.h"
+
+static inline uint64_t hy_now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+/* A propagation begins (sets graph->pass) and ends. */
+void hy_watch_pass_open(struct hy_graph *g);
+void hy_watch_pass_close(struct hy_graph *g);
+
+void hy_watch_notify(struct hy_graph *g, struct hy_cell *c, uint64_t kind,
+		     uint64_t changed);
+
+/* A computation is over; result: what the operator told. */
+void hy_watch_compute(struct hy_graph *g, struct hy_derived *d,
+		      uint64_t start, uint64_t end, int result, bool wrote,
+		      bool changed);
+
+/*
+ * A fan-out is over: `ns` long, `called` subscribers.  Called once for each,
+ * also for one that was done in parts.
+ */
+void hy_watch_fanout(struct hy_graph *g, struct hy_cell *c,
+		     uint64_t height, uint64_t start, uint64_t ns,
+		     uint64_t called);
+
+void hy_watch_subscriber(struct hy_graph *g, struct hy_sub *s,
+			 hyphae_subscriber_fn fn, uint64_t ns);
+
+void hy_watch_batch(struct hy_graph *g, uint64_t pass, uint64_t writes,
+		    uint64_t fired, uint64_t coalesced);
+
+/* Make this thread known, so that its end is noticed; -1 without memory. */
+int hy_watch_thread(void);
+
+/* pass.c: the report of the pass that is open on this thread, if any. */
+enum hy_count { HY_COUNT_FIRE, HY_COUNT_WRITE, HY_COUNT_UNCHANGED };
+/* Count; for a fire returns whether it is a re-fire. */
+bool hy_pass_count(struct hy_pass *pass, uint64_t cell, enum hy_count what);
+uint64_t hy_pass_id(const struct hy_pass *pass);
+void hy_pass_thread_ends(void);
+/* watch.c: an explicit pass has begun, or ended, on this thread. */
+void hy_watch_pass_began(uint64_t pass);
+void hy_watch_pass_ended(uint64_t pass, uint64_t fires, uint64_t refires);
+/* One report more or less is open in the process. */
+void hy_watch_reports(int change);
+
+#endif

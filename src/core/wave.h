@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Propagation.  A write runs, on the drainer's thread:
+ *
+ *	hy_notify       a source is told a signal
+ *	  hy_write_value    compared, and if it differs stored
+ *	  wave
+ *	    hy_compute      each touched cell once, lowest height first
+ *	      hy_write_value
+ *	    hy_fanout       a changed cell tells its targets: derived cells are
+ *	                    queued at once; subscribers are called when all
+ *	                    cells have settled, in order of subscription
+ *
+ * A cell with subscribers queues its derived cells when it changes, and fans
+ * out later, when it calls its subscribers.  Each change is one fan-out.
+ *
+ * In an eager graph a write outside a batch goes depth first instead; the
+ * same functions, with a stack (`eager_run`).
+ *
+ * All of it is called by the drainer with the lock held.
+ */
+#ifndef HY_WAVE_H
+#define HY_WAVE_H
+
+#include "core/value.h"
+
+/* Tell a source a signal; word is the value's or a struct hy_error *. */
+int hy_notify(struct hy_graph *g, struct hy_cell *c,
+	      const struct hyphae_type *type, uint64_t kind, uint64_t word);
+
+/* Compare and store; takes the word.  Returns 1 if the cell changed. */
+uint64_t hy_write_value(struct hy_graph *g, struct hy_cell *c,
+			const struct hyphae_type *type, uint64_t word);
+
+/* Compute once; returns whether the cell changed. */
+bool hy_compute(struct hy_graph *g, struct hy_derived *d);
+
+/*
+ * Fan out: to the derived cells if `first` is NULL, else to the subscribers
+ * from `first` to id `last`.
+ */
+void hy_fanout(struct hy_graph *g, struct hy_cell *c,
+	       const struct hyphae_type *type, uint64_t height,
+	       struct hy_sub *first, uint64_t last);
+
+/* The whole of a log, as one wave. */
+void hy_flush(struct hy_graph *g, struct hy_log *log, bool batch);
+
+/* Hold an error instead of a value (takes it); terminal: for good. */
+void hy_set_error(struct hy_graph *g, struct hy_cell *c,
+		  struct hy_error *error, bool terminal);
+
+/* The first computation of a new cell: no probes, nothing is told. */
+void hy_compute_first(struct hy_graph *g, struct hy_derived *d);
+
+/* Call one subscriber with one signal and see to what it returns. */
+void hy_call(struct hy_graph *g, struct hy_sub *s,
+	     const struct hyphae_signal *signal);
+
+/* Tell the graph's problem function and the `error` probe. */
+void hy_problem(struct hy_graph *g, struct hy_cell *c, int code,
+		const char *message);
+
+/* The signal for what the cell holds: its value or its error. */
+static inline void hy_signal_init(struct hyphae_signal *signal,
+				  const struct hy_cell *c)
+{
+	*signal = (struct hyphae_signal){
+		.kind = HYPHAE_VALUE,
+		.type = c->type,
+		.value = hy_value_of(c),
+		.message = "",
+		.cell_id = c->id,
+	};
+}
+void hy_signal_error(struct hyphae_signal *signal, const struct hy_cell *c);
+
+#endif

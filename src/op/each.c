@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/* Operators of one input that keep no state: map, filter. */
+#include <errno.h>
+
+#include "core/derive.h"
+#include "core/value.h"
+
+static int run_map(struct hy_graph *g, struct hy_derived *d, void *out)
+{
+	hyphae_map_fn fn = (hyphae_map_fn)d->fn;
+	const void *input = hy_value_of(d->one.input);
+	struct hy_graph *saved = hy_guard_begin(g);
+	int r = fn(out, input, d->ctx);
+
+	hy_guard_end(g, saved);
+	return r > 0 ? -EINVAL : r;
+}
+
+/* Lets the input's word through; of a boxed value the caller shares the box. */
+static int run_filter(struct hy_graph *g, struct hy_derived *d, void *out)
+{
+	hyphae_filter_fn fn = (hyphae_filter_fn)d->fn;
+	struct hy_cell *input = d->one.input;
+	const void *value = hy_value_of(input);
+	uint64_t word = input->word;
+	struct hy_graph *saved = hy_guard_begin(g);
+	int r = fn(value, d->ctx);
+
+	hy_guard_end(g, saved);
+	if (r < 0)
+		return r;
+	if (r == 0)
+		return HY_KEEP;
+	if (!(d->cell.flags & F_BOXED))
+		*(uint64_t *)out = word;
+	return HY_VALUE;
+}
+
+const struct hy_op hy_op_map = {"map", run_map};
+const struct hy_op hy_op_filter = {"filter", run_filter};
+
+struct hyphae_cell *hyphae_map_at(struct hyphae_cell *input,
+				  const struct hyphae_type *type,
+				  hyphae_map_fn fn, void *ctx, const char *site)
+{
+	if (input && !type) {
+		errno = EINVAL;
+		return NULL;
+	}
+	return hy_derive(&hy_op_map, &input, 1, type, (void (*)(void))fn, ctx,
+			 site);
+}
+
+struct hyphae_cell *hyphae_filter_at(struct hyphae_cell *input,
+				     hyphae_filter_fn fn, void *ctx,
+				     const char *site)
+{
+	return hy_derive(&hy_op_filter, &input, 1, NULL, (void (*)(void))fn,
+			 ctx, site);
+}
