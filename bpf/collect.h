@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The kernel's side: load the BPF programs, attach them to the probes of one
+ * process, hand over what they bring.  The only file that uses libbpf.
+ */
+#ifndef HYPHAE_BPF_COLLECT_H
+#define HYPHAE_BPF_COLLECT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "bpf/fault.h"
+#include "bpf/report.h"
+#include "bpf/wire.h"
+
+/* Where it goes. */
+struct collect_sink {
+	void (*block)(void *ctx, const void *data, size_t bytes);
+	void (*lost)(void *ctx, const struct wire_lost *lost);
+	/* Probe mode: what was counted of a cell since the start. */
+	void (*cell)(void *ctx, uint64_t id, const struct wire_cell *counts);
+	/* And of one bucket of its fan-out durations. */
+	void (*bucket)(void *ctx, uint64_t id, unsigned int bucket,
+		       uint64_t count);
+	void *ctx;
+};
+
+struct collect_config {
+	bool probes; /* probe mode, else records mode */
+	pid_t pid;
+	const char *path; /* of the file with the probes; see target.h */
+	size_t ring_bytes;
+};
+
+struct collect;
+
+/*
+ * Which of the capabilities that BPF needs are missing, as text for people
+ * ("CAP_BPF and CAP_PERFMON"), or NULL.
+ */
+const char *collect_missing_capability(void);
+
+/* Load the programs; nothing is attached yet.  NULL with a fault. */
+struct collect *collect_open(const struct collect_config *config,
+			     const struct collect_sink *sink,
+			     struct fault *fault);
+
+/* Attach.  0 or -1 with a fault. */
+int collect_attach(struct collect *collect, struct fault *fault);
+
+/* A descriptor that polls readable when the ring is filling; -1: none. */
+int collect_fd(const struct collect *collect);
+
+/* Hand over all that waits in the rings.  Returns how many items. */
+int collect_drain(struct collect *collect);
+
+/* Hand over the counts of probe mode.  0 or a negative errno. */
+int collect_read(struct collect *collect);
+
+/* The sums of the counters, and what the programs cost. */
+void collect_counters(const struct collect *collect,
+		      uint64_t counters[WIRE_COUNTERS], struct cost *cost);
+
+/* Detach; what waits in the rings can still be drained. */
+void collect_detach(struct collect *collect);
+
+void collect_close(struct collect *collect);
+
+#endif

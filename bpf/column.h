@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The columns, in one table: tables, the screen, its help, sorting and JSON
+ * all go by it.
+ */
+#ifndef HYPHAE_BPF_COLUMN_H
+#define HYPHAE_BPF_COLUMN_H
+
+#include <stddef.h>
+
+#include "bpf/report.h"
+
+enum column_kind {
+	COLUMN_NUMBER,
+	COLUMN_NS,    /* a duration */
+	COLUMN_RATIO, /* of 1; number is in parts of 1e9, for sorting */
+	COLUMN_TEXT,
+};
+
+struct column {
+	const char *title; /* NULL: in JSON only */
+	int width;
+	enum column_kind kind;
+	/* "a" or "a.b": member b of object a.  In the order of the contract. */
+	const char *json;
+	uint64_t (*number)(const struct row *row);
+	const char *(*text)(const struct row *row);
+	const char *help;
+	bool apart; /* makes no sense for the sum of all cells */
+};
+
+/* In the order of JSON; the last one has no `json`. */
+extern const struct column columns[];
+
+/* In the order of tables, left to right; ends with NULL. */
+extern const struct column *const table_columns[];
+
+/* The column of that title or JSON name, in any case; NULL if none. */
+const struct column *column_find(const char *name);
+
+/* How to sort by it: numbers greatest first, texts by the alphabet. */
+struct report_order column_order(const struct column *column);
+
+/* The cell's name, or "#id". */
+void row_label(const struct row *row, char *text, size_t size);
+
+/* As text for people, without padding. */
+void column_print(const struct column *column, const struct row *row,
+		  char *text, size_t size);
+
+/* A duration with three digits and a unit; a count with at most six. */
+void print_ns(char *text, size_t size, uint64_t ns);
+void print_count(char *text, size_t size, double count);
+
+#endif

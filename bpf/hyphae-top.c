@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+/*
+ * hyphae-top: what the cells of a running program do.
+ *
+ * main() reads the options and finds the process; loop.c watches it.
+ */
+#include <errno.h>
+#include <locale.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bpf/fault.h"
+#include "bpf/loop.h"
+#include "bpf/options.h"
+#include "bpf/target.h"
+#include "include/hyphae/hyphae.h"
+
+static int complain(const struct fault *fault)
+{
+	fprintf(stderr, "hyphae-top: %s\n", fault->text);
+	return fault->status;
+}
+
+/* Output to a pipe that is closed fails when it is flushed. */
+static int finish(void)
+{
+	struct fault fault;
+
+	if (!fflush(stdout) && !ferror(stdout))
+		return EXIT_OK;
+	fault_set(&fault, EXIT_OUTPUT, "cannot write to standard output: %s.",
+		  strerror(errno ? errno : EIO));
+	return complain(&fault);
+}
+
+static int list(void)
+{
+	struct fault fault;
+	int hidden, carriers = target_list(stdout, &hidden);
+
+	if (hidden)
+		fprintf(stderr,
+			"hyphae-top: %d processes of other users were not "
+			"looked into; that needs CAP_SYS_PTRACE.\n",
+			hidden);
+	if (carriers)
+		return finish();
+	fault_set(&fault, hidden ? EXIT_PRIVILEGE : EXIT_NO_PROCESS,
+		  "no running process carries probes of hyphae.");
+	return complain(&fault);
+}
+
+int main(int argc, char **argv)
+{
+	struct options options;
+	struct fault fault;
+
+	setlocale(LC_ALL, "");
+	setlocale(LC_NUMERIC, "C");
+	signal(SIGPIPE, SIG_IGN);
+	if (options_read(&options, argc, argv, &fault))
+		return complain(&fault);
+	if (options.help) {
+		options_help(stdout);
+		return finish();
+	}
+	if (options.version) {
+		puts("hyphae-top " HYPHAE_VERSION);
+		return finish();
+	}
+	if (!options.pid && !options.process)
+		return list();
+	if (options.process &&
+	    target_by_name(options.process, &options.pid, &fault))
+		return complain(&fault);
+	if (loop_run(&options, &fault))
+		return complain(&fault);
+	return EXIT_OK;
+}

@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: MIT
+/* Watch a process, interval by interval; see loop.h. */
+#include "bpf/loop.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "bpf/screen.h"
+#include "bpf/view_json.h"
+#include "bpf/view_lines.h"
+#include "bpf/watch.h"
+
+/* How long blocks may wait when the ring is far from full. */
+#define DRAIN_MS 25
+
+enum source {
+	SOURCE_RING,
+	SOURCE_PROCESS,
+	SOURCE_TIMER,
+	SOURCE_SIGNAL,
+	SOURCE_KEYS
+};
+
+struct loop {
+	const struct options *options;
+	struct fault *fault;
+	struct watch watch;
+	struct report report;
+	FILE *out;
+	bool screen_on;
+	struct screen screen;
+	int epoll, timer, signals;
+	unsigned long shown;
+	bool due;	 /* an interval is over */
+	bool gone;	 /* the process has ended */
+	const char *end; /* why it ends; NULL: it goes on */
+};
+
+/* ---- output -------------------------------------------------------------- */
+
+static void print_line(void *ctx, enum line_kind kind, const char *text)
+{
+	struct loop *loop = ctx;
+
+	(void)kind;
+	fprintf(loop->out, "%s\n", text);
+}
+
+static int output_failed(struct loop *loop)
+{
+	return fault_set(loop->fault, EXIT_OUTPUT, "cannot write to %s: %s.",
+			 loop->options->file ? loop->options->file
+					     : "standard output",
+			 strerror(errno ? errno : EIO));
+}
+
+static struct report_order order_of(const struct loop *loop)
+{
+	struct report_order order = column_order(loop->options->sort);
+
+	if (loop->screen_on)
+		return screen_order(&loop->screen);
+	order.top = (size_t)loop->options->top;
+	return order;
+}
+
+static int make_report(struct loop *loop, bool all)
+{
+	struct report_order order = order_of(loop);
+
+	loop->report.head.final = !!loop->end;
+	loop->report.head.end = loop->end ? loop->end : "";
+	if (!watch_report(&loop->watch, &loop->report, &order, all))
+		return 0;
+	return fault_set(loop->fault, EXIT_KERNEL,
+			 "out of memory with %zu cells.",
+			 loop->watch.model.count);
+}
+
+static int print_plain(struct loop *loop)
+{
+	struct view view = {
+		.sort = loop->options->sort,
+		.ascending = column_order(loop->options->sort).ascending,
+		.line = print_line,
+		.ctx = loop,
+	};
+
+	view_lines(&loop->report, &view);
+	fputc('\n', loop->out);
+	return fflush(loop->out) || ferror(loop->out) ? output_failed(loop) : 0;
+}
+
+static int print_report(struct loop *loop)
+{
+	int error;
+
+	errno = 0;
+	if (loop->options->output != OUTPUT_JSON)
+		return print_plain(loop);
+	error = view_json(&loop->report, loop->out);
+	if (!error)
+		return 0;
+	errno = -error;
+	return output_failed(loop);
+}
+
+/* An interval is over, or everything is. */
+static int show(struct loop *loop)
+{
+	loop->due = false;
+	if (make_report(loop, loop->screen_on && loop->screen.all))
+		return -1;
+	watch_next(&loop->watch);
+	loop->shown++;
+	if (!loop->screen_on)
+		return print_report(loop);
+	if (!loop->screen.paused)
+		screen_draw(&loop->screen, &loop->report);
+	return 0;
+}
+
+/* ---- what wakes us -------------------------------------------------------- */
+
+static int watch_fd(const struct loop *loop, int fd, enum source source)
+{
+	struct epoll_event event = {.events = EPOLLIN, .data.u32 = source};
+
+	return epoll_ctl(loop->epoll, EPOLL_CTL_ADD, fd, &event);
+}
+
+static int open_timer(struct loop *loop)
+{
+	double interval = loop->options->interval;
+	struct timespec step = {
+		.tv_sec = (time_t)interval,
+		.tv_nsec = (long)((interval - (double)(time_t)interval) * 1e9),
+	};
+	struct itimerspec spec = {step, step};
+
+	loop->timer =
+		timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	return loop->timer < 0 ? -1
+			       : timerfd_settime(loop->timer, 0, &spec, NULL);
+}
+
+static int open_sources(struct loop *loop)
+{
+	int ring = collect_fd(loop->watch.collect);
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	loop->epoll = epoll_create1(EPOLL_CLOEXEC);
+	loop->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (loop->epoll < 0 || loop->signals < 0 || open_timer(loop) ||
+	    watch_fd(loop, loop->timer, SOURCE_TIMER) ||
+	    watch_fd(loop, loop->signals, SOURCE_SIGNAL) ||
+	    watch_fd(loop, loop->watch.target.pidfd, SOURCE_PROCESS) ||
+	    (!loop->options->probes && watch_fd(loop, ring, SOURCE_RING)) ||
+	    (loop->screen_on && watch_fd(loop, STDIN_FILENO, SOURCE_KEYS)))
+		return fault_set(loop->fault, EXIT_KERNEL,
+				 "cannot wait for events: %s.",
+				 strerror(errno));
+	return 0;
+}
+
+/* Signals come through a descriptor from the start on. */
+static void block_signals(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+}
+
+static int on_keys(struct loop *loop)
+{
+	if (!screen_keys(&loop->screen, &loop->report))
+		return 0;
+	if (loop->screen.quit)
+		loop->end = "quit";
+	if (!loop->screen.paused && make_report(loop, loop->screen.all))
+		return -1;
+	screen_draw(&loop->screen, &loop->report);
+	return 0;
+}
+
+static int on_event(struct loop *loop, enum source source)
+{
+	struct signalfd_siginfo info;
+	uint64_t ticks;
+
+	switch (source) {
+	case SOURCE_TIMER:
+		if (read(loop->timer, &ticks, sizeof(ticks)) > 0)
+			loop->due = true;
+		break;
+	case SOURCE_SIGNAL:
+		if (read(loop->signals, &info, sizeof(info)) > 0)
+			loop->end = "interrupted";
+		break;
+	case SOURCE_PROCESS:
+		loop->gone = true;
+		loop->end = "process ended";
+		break;
+	case SOURCE_KEYS:
+		return on_keys(loop);
+	case SOURCE_RING:
+		break;
+	}
+	return 0;
+}
+
+static int wait_events(struct loop *loop)
+{
+	struct epoll_event events[8];
+	int timeout = loop->options->probes ? -1 : DRAIN_MS, n, i;
+
+	n = epoll_wait(loop->epoll, events, 8, timeout);
+	if (n < 0 && errno != EINTR)
+		return fault_set(loop->fault, EXIT_KERNEL,
+				 "cannot wait for events: %s.",
+				 strerror(errno));
+	watch_drain(&loop->watch);
+	if (n < 0 && loop->screen_on) /* the terminal changed its size */
+		return on_keys(loop);
+	for (i = 0; i < n; i++)
+		if (on_event(loop, (enum source)events[i].data.u32))
+			return -1;
+	return 0;
+}
+
+/* ---- the course of things -------------------------------------------------- */
+
+static int run(struct loop *loop)
+{
+	unsigned long count = loop->options->count;
+
+	while (!loop->end) {
+		if (wait_events(loop))
+			return -1;
+		watch_names(&loop->watch);
+		if (!loop->due && !loop->end)
+			continue;
+		if (count && loop->shown + 1 >= count && !loop->end)
+			loop->end = "count reached";
+		watch_update(&loop->watch, loop->gone);
+		if (show(loop))
+			return -1;
+	}
+	return 0;
+}
+
+/* What stays on the terminal, and the sentence that says why it ended. */
+static int last_words(struct loop *loop)
+{
+	const struct target *target = &loop->watch.target;
+	bool json = loop->options->output == OUTPUT_JSON;
+	bool was_screen = loop->screen_on;
+
+	if (was_screen) {
+		screen_close();
+		loop->screen_on = false;
+	}
+	if (make_report(loop, true))
+		return -1;
+	if (!json && (was_screen || loop->shown > 1)) {
+		if (!was_screen)
+			fputs("since the start:\n", loop->out);
+		if (print_plain(loop))
+			return -1;
+	}
+	if (loop->gone)
+		fprintf(stderr, "hyphae-top: process %d (%s) has ended.\n",
+			target->pid, target->comm);
+	if (loop->options->fail_on_loss && losses_any(&loop->report.lost))
+		return fault_set(loop->fault, EXIT_LOSS,
+				 "%llu records were lost, %llu fires among "
+				 "them; the counts are too low.",
+				 (unsigned long long)loop->report.lost.records,
+				 (unsigned long long)loop->report.lost.fires);
+	return 0;
+}
+
+static int open_output(struct loop *loop)
+{
+	const char *name = loop->options->file;
+
+	loop->out = name ? fopen(name, "we") : stdout;
+	return loop->out ? 0 : output_failed(loop);
+}
+
+static void open_screen(struct loop *loop)
+{
+	if (loop->options->output == OUTPUT_AUTO && isatty(STDOUT_FILENO) &&
+	    isatty(STDIN_FILENO))
+		loop->screen_on =
+			screen_open(&loop->screen, loop->options->sort);
+}
+
+static void loop_close(struct loop *loop)
+{
+	if (loop->screen_on)
+		screen_close();
+	report_done(&loop->report);
+	watch_close(&loop->watch);
+	if (loop->epoll >= 0)
+		close(loop->epoll);
+	if (loop->timer >= 0)
+		close(loop->timer);
+	if (loop->signals >= 0)
+		close(loop->signals);
+}
+
+int loop_run(const struct options *options, struct fault *fault)
+{
+	struct watch_config config = {
+		.pid = options->pid,
+		.probes = options->probes,
+		.ring_bytes = options->ring_bytes,
+		.cells_limit = options->cells_limit,
+		.keep_all = options->output != OUTPUT_JSON,
+	};
+	struct loop loop = {.options = options,
+			    .fault = fault,
+			    .epoll = -1,
+			    .timer = -1,
+			    .signals = -1};
+	int error;
+
+	block_signals();
+	if (open_output(&loop) || watch_open(&loop.watch, &config, fault))
+		return -1;
+	open_screen(&loop);
+	error = open_sources(&loop) || run(&loop) || last_words(&loop);
+	loop_close(&loop);
+	if (loop.out && loop.out != stdout && fclose(loop.out) && !error)
+		error = output_failed(&loop);
+	return error ? -1 : 0;
+}

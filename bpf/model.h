@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What is known about a process: its cells and what they did.
+ *
+ * Counters only grow; an interval is the difference to the last one.  Pure:
+ * it knows neither processes nor BPF nor screens.
+ */
+#ifndef HYPHAE_BPF_MODEL_H
+#define HYPHAE_BPF_MODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bpf/hist.h"
+#include "bpf/text.h"
+
+/* What a cell did. */
+struct counts {
+	uint64_t notifies;
+	uint64_t writes;
+	uint64_t unchanged;
+	uint64_t fires;
+	uint64_t refires;
+	uint64_t computes;
+	uint64_t fanout_ns;
+	uint64_t compute_ns;
+};
+
+/* What a cell is; texts are references into model.texts. */
+struct traits {
+	uint32_t name;
+	uint32_t type;
+	uint32_t op;
+	uint32_t site;
+	uint32_t height;
+	uint32_t targets;
+};
+
+struct cell {
+	uint64_t id;
+	struct counts now;    /* since the start */
+	struct counts before; /* at the end of the last interval */
+	struct hist hist;     /* fan-out durations of this interval */
+	struct hist all;      /* and of those before, if model.keep_all */
+	uint64_t max_ns;      /* of this interval */
+	uint64_t all_max_ns;
+	struct traits traits;
+	uint8_t known;	 /* traits were read */
+	uint8_t touched; /* did something in this interval; in model.touched */
+};
+
+/* What all of it cannot be trusted for; see README.md, "Losses". */
+struct losses {
+	uint64_t records; /* that were seen to be lost */
+	uint64_t fires;	  /* of these, fires */
+	uint64_t passes;
+	uint64_t blocks;   /* blocks that never arrived: an unknown number */
+	uint64_t unsorted; /* events of cells that no longer fit in the table */
+};
+
+struct model {
+	struct cell *cells; /* [0] takes what fits nowhere else; id 0 */
+	size_t count, room, limit;
+	uint32_t *slots; /* hash table of indices into cells; 0 is free */
+	size_t mask;
+	uint32_t *touched;
+	size_t ntouched, touched_room;
+	size_t unknown; /* cells without traits */
+	struct text_pool texts;
+
+	uint64_t passes, passes_before;
+	struct counts total, total_before;
+	struct hist hist, all; /* of all cells */
+	uint64_t max_ns, all_max_ns;
+	struct losses lost, lost_before;
+	bool keep_all; /* also keep histograms over all intervals */
+};
+
+/* At most `limit` cells are told apart.  -ENOMEM. */
+int model_open(struct model *model, size_t limit, bool keep_all);
+void model_close(struct model *model);
+
+/* The cell of that id, NULL if it is not known. */
+struct cell *model_find(struct model *model, uint64_t id);
+
+/* The same, made if need be; cells[0] when the limit is reached. */
+struct cell *model_cell(struct model *model, uint64_t id);
+
+/* To be called for each cell before its counters change. */
+void model_touch(struct model *model, struct cell *cell);
+
+/* A fan-out of `cell` took that long. */
+void model_fanout(struct model *model, struct cell *cell, uint64_t ns);
+
+/* The traits of a cell were read. */
+void model_describe(struct model *model, struct cell *cell,
+		    const struct traits *traits);
+
+/* a - b, field by field. */
+struct counts counts_minus(const struct counts *a, const struct counts *b);
+
+/* Did it do anything? */
+bool counts_any(const struct counts *counts);
+
+/* The interval is over: what was now is before. */
+void model_next(struct model *model);
+
+#endif

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: MIT
+/* The live screen; see screen.h. */
+#define NCURSES_WIDECHAR 1
+#include <curses.h>
+
+#include "bpf/screen.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define FOOT                                                                   \
+	" arrows sort, scroll  r reverse  a all time  space pause  "           \
+	"h help  q quit"
+
+static SCREEN *terminal;
+
+bool screen_open(struct screen *screen, const struct column *sort)
+{
+	memset(screen, 0, sizeof(*screen));
+	screen->sort = sort;
+	terminal = newterm(NULL, stdout, stdin);
+	if (!terminal)
+		return false;
+	set_term(terminal);
+	cbreak();
+	noecho();
+	curs_set(0);
+	keypad(stdscr, TRUE);
+	nodelay(stdscr, TRUE);
+	set_escdelay(25);
+	if (has_colors() && !getenv("NO_COLOR")) {
+		start_color();
+		use_default_colors();
+		init_pair(1, COLOR_GREEN, -1);
+		init_pair(2, COLOR_RED, -1);
+	}
+	return true;
+}
+
+void screen_close(void)
+{
+	if (!terminal)
+		return;
+	endwin();
+	delscreen(terminal);
+	terminal = NULL;
+}
+
+/* ---- keys --------------------------------------------------------------- */
+
+static void move_sort(struct screen *screen, int step)
+{
+	int n = 0, at = 0;
+
+	for (; table_columns[n]; n++)
+		if (table_columns[n] == screen->sort)
+			at = n;
+	at = (at + step + n) % n;
+	screen->sort = table_columns[at];
+	screen->reverse = false;
+}
+
+static size_t page(void)
+{
+	return LINES > VIEW_HEAD_LINES + 1
+		       ? (size_t)(LINES - VIEW_HEAD_LINES - 1)
+		       : 1;
+}
+
+static void move_rows(struct screen *screen, const struct report *report,
+		      long step)
+{
+	size_t most = report->count > page() ? report->count - page() : 0;
+
+	if (step < 0 && (size_t)-step > screen->scroll)
+		screen->scroll = 0;
+	else
+		screen->scroll += (size_t)step;
+	if (screen->scroll > most)
+		screen->scroll = most;
+}
+
+static void one_key(struct screen *screen, const struct report *report, int key)
+{
+	switch (key) {
+	case 'q':
+	case 'Q':
+		screen->quit = true;
+		break;
+	case 'h':
+	case '?':
+		screen->help = !screen->help;
+		break;
+	case 27: /* escape */
+		screen->help = false;
+		break;
+	case ' ':
+		screen->paused = !screen->paused;
+		break;
+	case 'a':
+		screen->all = !screen->all;
+		break;
+	case 'r':
+		screen->reverse = !screen->reverse;
+		break;
+	case KEY_LEFT:
+	case '<':
+		move_sort(screen, -1);
+		break;
+	case KEY_RIGHT:
+	case '>':
+		move_sort(screen, 1);
+		break;
+	case KEY_UP:
+	case 'k':
+		move_rows(screen, report, -1);
+		break;
+	case KEY_DOWN:
+	case 'j':
+		move_rows(screen, report, 1);
+		break;
+	case KEY_PPAGE:
+		move_rows(screen, report, -(long)page());
+		break;
+	case KEY_NPAGE:
+		move_rows(screen, report, (long)page());
+		break;
+	case KEY_HOME:
+		screen->scroll = 0;
+		break;
+	}
+}
+
+bool screen_keys(struct screen *screen, const struct report *report)
+{
+	bool any = false;
+	int key;
+
+	while ((key = getch()) != ERR) {
+		one_key(screen, report, key);
+		any = true;
+	}
+	return any;
+}
+
+struct report_order screen_order(const struct screen *screen)
+{
+	struct report_order order = column_order(screen->sort);
+
+	order.ascending ^= screen->reverse;
+	return order;
+}
+
+/* ---- drawing ------------------------------------------------------------ */
+
+struct painter {
+	int row;
+	bool paused;
+};
+
+static attr_t attributes(enum line_kind kind, bool paused)
+{
+	switch (kind) {
+	case LINE_HEAD:
+		return paused ? A_REVERSE | A_BOLD : A_BOLD;
+	case LINE_GOOD:
+		return COLOR_PAIR(1);
+	case LINE_BAD:
+		return COLOR_PAIR(2) | A_BOLD;
+	case LINE_TITLES:
+		return A_REVERSE;
+	case LINE_SUM:
+		return A_BOLD;
+	default:
+		return A_NORMAL;
+	}
+}
+
+static void paint(void *ctx, enum line_kind kind, const char *text)
+{
+	struct painter *painter = ctx;
+	attr_t attribute = attributes(kind, painter->paused);
+
+	if (painter->row >= LINES - 1)
+		return;
+	attron(attribute);
+	mvaddstr(painter->row++, 0, text);
+	if (kind == LINE_TITLES)
+		hline(' ' | A_REVERSE, COLS);
+	attroff(attribute);
+}
+
+/* Scroll sideways until the column that sorts can be seen. */
+static size_t first_column(const struct screen *screen)
+{
+	int width = table_columns[0]->width, at = 0, from = 1, i;
+
+	while (table_columns[at] && table_columns[at] != screen->sort)
+		at++;
+	for (i = 1; table_columns[i] && i <= at; i++) {
+		width += 1 + table_columns[i]->width;
+		while (width > COLS && from < i)
+			width -= 1 + table_columns[from++]->width;
+	}
+	return (size_t)from - 1;
+}
+
+void screen_draw(struct screen *screen, const struct report *report)
+{
+	struct painter painter = {0, screen->paused};
+	struct report_order order = screen_order(screen);
+	struct view view = {
+		.width = COLS,
+		.skip = screen->scroll,
+		.rows = page(),
+		.from = first_column(screen),
+		.sort = screen->sort,
+		.ascending = order.ascending,
+		.line = paint,
+		.ctx = &painter,
+	};
+
+	erase();
+	if (screen->help)
+		view_help(&view);
+	else
+		view_lines(report, &view);
+	attron(A_DIM);
+	mvaddnstr(LINES - 1, 0, FOOT, COLS - 1);
+	attroff(A_DIM);
+	refresh();
+}

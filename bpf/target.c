@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: MIT
+/* The process to look at; see target.h. */
+#include "bpf/target.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "bpf/maps.h"
+
+static void read_comm(pid_t pid, char *comm, size_t size)
+{
+	char name[64];
+	FILE *file;
+
+	snprintf(name, sizeof(name), "/proc/%d/comm", pid);
+	file = fopen(name, "re");
+	if (!file || !fgets(comm, (int)size, file))
+		snprintf(comm, size, "?");
+	if (file)
+		fclose(file);
+	comm[strcspn(comm, "\n")] = '\0';
+}
+
+/* State and start time.  The name before them may hold anything. */
+static int read_stat(pid_t pid, char *ret_state, uint64_t *ret_start)
+{
+	char name[64], text[1024], *at;
+	unsigned long long start;
+	size_t n = 0;
+	FILE *file;
+
+	snprintf(name, sizeof(name), "/proc/%d/stat", pid);
+	file = fopen(name, "re");
+	if (file) {
+		n = fread(text, 1, sizeof(text) - 1, file);
+		fclose(file);
+	}
+	text[n] = '\0';
+	at = strrchr(text, ')');
+	if (!at || sscanf(at + 1,
+			  " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
+			  "%*s %*s %*s %*s %*s %*s %llu",
+			  ret_state, &start) != 2)
+		return -ESRCH;
+	*ret_start = start;
+	return 0;
+}
+
+static int hold(struct target *target, struct fault *fault)
+{
+	char state;
+
+	target->pidfd = (int)syscall(SYS_pidfd_open, target->pid, 0);
+	if (target->pidfd < 0 && (errno == EINVAL || errno == ENOENT))
+		return fault_set(fault, EXIT_NO_PROCESS,
+				 "%d is no process but a thread of one; give "
+				 "the number of the process.",
+				 target->pid);
+	if (target->pidfd < 0 && errno != ESRCH)
+		return fault_set(fault, EXIT_KERNEL,
+				 "cannot hold process %d: %s.", target->pid,
+				 strerror(errno));
+	if (target->pidfd < 0 || read_stat(target->pid, &state, &target->start))
+		return fault_set(fault, EXIT_NO_PROCESS,
+				 "there is no process %d.", target->pid);
+	if (state == 'Z' || state == 'X')
+		return fault_set(fault, EXIT_NO_PROCESS,
+				 "process %d has ended already.", target->pid);
+	return 0;
+}
+
+static int no_probes(const struct target *target,
+		     const struct maps_found *found, struct fault *fault)
+{
+	if (found->suspect[0])
+		return fault_set(fault, EXIT_NO_PROBES,
+				 "process %d (%s) maps %s, which has no notes "
+				 "of probes: it was built with HYPHAE_PROBES=0 "
+				 "or stripped with -R .note.stapsdt.",
+				 target->pid, target->comm, found->suspect);
+	if (found->closed)
+		return fault_set(fault, EXIT_PRIVILEGE,
+				 "%u of the files that process %d (%s) maps "
+				 "cannot be opened; to read them hyphae-top "
+				 "needs CAP_SYS_PTRACE and, for deleted ones, "
+				 "CAP_CHECKPOINT_RESTORE (root has them).",
+				 found->closed, target->pid, target->comm);
+	return fault_set(fault, EXIT_NO_PROBES,
+			 "process %d (%s) carries no probes of hyphae: none of "
+			 "the %u files that it maps as code has notes of "
+			 "provider hyphae. It does not use hyphae, or its "
+			 "hyphae was built with HYPHAE_PROBES=0 or stripped "
+			 "with -R .note.stapsdt.",
+			 target->pid, target->comm, found->files);
+}
+
+static int find_probes(struct target *target, struct fault *fault)
+{
+	static struct maps_found found; /* large */
+	int error = maps_find(target->pid, NULL, &found);
+
+	if (error == -EACCES || error == -EPERM)
+		return fault_set(fault, EXIT_PRIVILEGE,
+				 "process %d belongs to another user: to look "
+				 "into it hyphae-top needs CAP_SYS_PTRACE (run "
+				 "it as root).",
+				 target->pid);
+	if (error || !target_alive(target))
+		return fault_set(fault, EXIT_NO_PROCESS,
+				 "process %d ended before it could be looked "
+				 "into.",
+				 target->pid);
+	if (!found.probes)
+		return no_probes(target, &found, fault);
+	target->probes = found.notes.probes;
+	target->deleted = !!strstr(found.file, " (deleted)");
+	if (found.notes.semaphore)
+		target->semaphore = found.notes.semaphore + found.shift;
+	snprintf(target->file, sizeof(target->file), "%s", found.file);
+	snprintf(target->path, sizeof(target->path), "%s", found.path);
+	return 0;
+}
+
+/* In another time namespace CLOCK_MONOTONIC may be off. */
+static bool same_time_namespace(pid_t pid)
+{
+	struct stat ours, theirs;
+	char name[64];
+
+	snprintf(name, sizeof(name), "/proc/%d/ns/time", pid);
+	return stat("/proc/self/ns/time", &ours) || stat(name, &theirs) ||
+	       ours.st_ino == theirs.st_ino;
+}
+
+int target_open(struct target *target, pid_t pid, struct fault *fault)
+{
+	memset(target, 0, sizeof(*target));
+	target->pid = pid;
+	target->pidfd = -1;
+	if (hold(target, fault)) {
+		target_close(target);
+		return -1;
+	}
+	read_comm(pid, target->comm, sizeof(target->comm));
+	target->same_clock = same_time_namespace(pid);
+	if (find_probes(target, fault)) {
+		target_close(target);
+		return -1;
+	}
+	return 0;
+}
+
+bool target_alive(const struct target *target)
+{
+	struct pollfd poll_fd = {.fd = target->pidfd, .events = POLLIN};
+	uint64_t start;
+	char state;
+
+	if (poll(&poll_fd, 1, 0) > 0)
+		return false;
+	return !read_stat(target->pid, &state, &start) &&
+	       start == target->start && state != 'Z';
+}
+
+void target_close(struct target *target)
+{
+	if (target->pidfd >= 0)
+		close(target->pidfd);
+	target->pidfd = -1;
+}
+
+/* Does the process go by that name? */
+static bool goes_by(pid_t pid, const char *name)
+{
+	char comm[32], link[64], exe[4096], *end;
+	ssize_t n;
+
+	read_comm(pid, comm, sizeof(comm));
+	/* The kernel keeps 15 bytes of a name. */
+	if (!strncmp(comm, name, 15) &&
+	    (strlen(name) >= 15 || strlen(comm) == strlen(name)))
+		return true;
+	snprintf(link, sizeof(link), "/proc/%d/exe", pid);
+	n = readlink(link, exe, sizeof(exe) - 1);
+	if (n <= 0)
+		return false;
+	exe[n] = '\0';
+	end = strstr(exe, " (deleted)");
+	if (end)
+		*end = '\0';
+	end = strrchr(exe, '/');
+	return end && !strcmp(end + 1, name);
+}
+
+/* Call fn for each process but this one, until it says stop. */
+static void each_process(bool (*fn)(pid_t pid, void *ctx), void *ctx)
+{
+	DIR *dir = opendir("/proc");
+	struct dirent *entry;
+
+	while (dir && (entry = readdir(dir))) {
+		pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
+
+		if (pid > 0 && pid != getpid() && !fn(pid, ctx))
+			break;
+	}
+	if (dir)
+		closedir(dir);
+}
+
+struct search {
+	const char *name;
+	struct maps_cache cache;
+	struct maps_found found;
+	int named, carriers;
+	pid_t any, carrier;
+	char list[256];
+	FILE *file;
+	int hidden;
+};
+
+static bool search_name(pid_t pid, void *ctx)
+{
+	struct search *search = ctx;
+	size_t n = strlen(search->list);
+
+	if (!goes_by(pid, search->name))
+		return true;
+	search->named++;
+	search->any = pid;
+	if (maps_find(pid, &search->cache, &search->found) ||
+	    !search->found.probes)
+		return true;
+	search->carriers++;
+	search->carrier = pid;
+	snprintf(search->list + n, sizeof(search->list) - n, " %d", pid);
+	return true;
+}
+
+int target_by_name(const char *name, pid_t *ret_pid, struct fault *fault)
+{
+	struct search *search = calloc(1, sizeof(*search));
+	int result = 0;
+
+	if (!search)
+		return fault_set(fault, EXIT_KERNEL, "out of memory.");
+	search->name = name;
+	each_process(search_name, search);
+	if (!search->named)
+		result = fault_set(fault, EXIT_NO_PROCESS,
+				   "there is no process named '%s'.", name);
+	else if (search->carriers > 1)
+		result = fault_set(fault, EXIT_USAGE,
+				   "%d processes named '%s' carry probes; "
+				   "choose one with -p:%s.",
+				   search->carriers, name, search->list);
+	else
+		*ret_pid = search->carriers ? search->carrier : search->any;
+	maps_cache_done(&search->cache);
+	free(search);
+	return result;
+}
+
+static bool list_one(pid_t pid, void *ctx)
+{
+	struct search *search = ctx;
+	char comm[32];
+	int error = maps_find(pid, &search->cache, &search->found);
+
+	if (error == -EACCES || error == -EPERM)
+		search->hidden++;
+	if (error || !search->found.probes)
+		return true;
+	read_comm(pid, comm, sizeof(comm));
+	if (!search->carriers++)
+		fprintf(search->file, "%8s  %-16s %s\n", "PID", "NAME",
+			"PROBES IN");
+	fprintf(search->file, "%8d  %-16s %s\n", pid, comm, search->found.file);
+	return true;
+}
+
+int target_list(FILE *file, int *ret_hidden)
+{
+	struct search *search = calloc(1, sizeof(*search));
+	int carriers;
+
+	*ret_hidden = 0;
+	if (!search)
+		return 0;
+	search->file = file;
+	each_process(list_one, search);
+	carriers = search->carriers;
+	*ret_hidden = search->hidden;
+	maps_cache_done(&search->cache);
+	free(search);
+	return carriers;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A report as lines of text, for the plain table and for the screen.
+ * Pure: a report in, lines out.
+ */
+#ifndef HYPHAE_BPF_VIEW_LINES_H
+#define HYPHAE_BPF_VIEW_LINES_H
+
+#include "bpf/column.h"
+#include "bpf/report.h"
+
+enum line_kind {
+	LINE_HEAD,   /* what is looked at */
+	LINE_TOTAL,  /* sums */
+	LINE_GOOD,   /* trust: nothing was lost */
+	LINE_BAD,    /* trust: something was */
+	LINE_TITLES, /* of the columns */
+	LINE_SUM,    /* the row of all cells */
+	LINE_ROW,
+	LINE_NOTE,
+};
+
+struct view {
+	int width;   /* in columns; what does not fit is left out; 0: any */
+	size_t skip; /* rows at the top that are scrolled away */
+	size_t rows; /* the most rows to show; 0: all there are */
+	size_t from; /* the first column after CELL that is shown */
+	const struct column *sort; /* marked in the titles; may be NULL */
+	bool ascending;
+	void (*line)(void *ctx, enum line_kind kind, const char *text);
+	void *ctx;
+};
+
+#define VIEW_LINE_MOST 1024
+#define VIEW_HEAD_LINES 5 /* before the first row */
+
+void view_lines(const struct report *report, const struct view *view);
+
+/* What the columns mean: one line each. */
+void view_help(const struct view *view);
+
+#endif

@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: MIT
+/* Watching one process; see watch.h. */
+#include "bpf/watch.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#include "bpf/peek.h"
+
+/* Up to so many cells, all are looked up at the start. */
+#define CELLS_AT_START 200000
+/* Names and heights may change: look again after so long. */
+#define NAMES_AGE_NS 10000000000ull
+/* And never spend more than a tenth of the time on it. */
+#define NAMES_SHARE 10
+#define NAMES_PAUSE_NS 100000000ull
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+/* ---- from collect to the model ---------------------------------------- */
+
+static void on_block(void *ctx, const void *data, size_t bytes)
+{
+	struct watch *watch = ctx;
+
+	stream_block(&watch->stream, data, bytes);
+}
+
+static void on_lost(void *ctx, const struct wire_lost *lost)
+{
+	struct watch *watch = ctx;
+
+	stream_lost(&watch->stream, lost);
+}
+
+/* Probe mode tells sums since the start; the model adds differences. */
+static void on_cell(void *ctx, uint64_t id, const struct wire_cell *sums)
+{
+	struct watch *watch = ctx;
+	struct model *model = &watch->model;
+	struct cell *cell = model_cell(model, id);
+	struct counts *total = &model->total, *now = &cell->now;
+
+	if (sums->notifies == now->notifies && sums->writes == now->writes &&
+	    sums->fires == now->fires && sums->computes == now->computes &&
+	    sums->fanout_ns == now->fanout_ns)
+		return;
+	model_touch(model, cell);
+#define GROW(field)                                                            \
+	do {                                                                   \
+		total->field += sums->field - now->field;                      \
+		now->field = sums->field;                                      \
+	} while (0)
+	GROW(notifies);
+	GROW(writes);
+	GROW(unchanged);
+	GROW(fires);
+	GROW(refires);
+	GROW(computes);
+	GROW(fanout_ns);
+	GROW(compute_ns);
+#undef GROW
+}
+
+static void on_bucket(void *ctx, uint64_t id, unsigned int bucket,
+		      uint64_t count)
+{
+	struct watch *watch = ctx;
+	struct model *model = &watch->model;
+	struct cell *cell = model_find(model, id);
+	uint64_t had, value;
+
+	if (!cell || bucket >= HIST_BUCKETS)
+		return;
+	had = (uint64_t)hist_count(&cell->all, bucket) +
+	      hist_count(&cell->hist, bucket);
+	if (count <= had)
+		return;
+	model_touch(model, cell);
+	(void)hist_add(&cell->hist, bucket, (uint32_t)(count - had));
+	(void)hist_add(&model->hist, bucket, (uint32_t)(count - had));
+	value = hist_value(bucket);
+	if (value > cell->max_ns)
+		cell->max_ns = value;
+	if (value > model->max_ns)
+		model->max_ns = value;
+}
+
+/* What the BPF programs could only count. */
+static void take_counters(struct watch *watch)
+{
+	struct losses *lost = &watch->model.lost;
+	uint64_t now[WIRE_COUNTERS], *before = watch->counters, missing, known;
+	struct rusage usage;
+
+	collect_counters(watch->collect, now, &watch->cost);
+#define GREW(which) (now[which] - before[which])
+	lost->records += GREW(WIRE_BLIND_RECORDS) + GREW(WIRE_FAULT_RECORDS);
+	lost->fires += GREW(WIRE_BLIND_FIRES) + GREW(WIRE_FULL_FIRES);
+	lost->passes += GREW(WIRE_BLIND_PASSES);
+	lost->records += GREW(WIRE_FULL_EVENTS);
+	if (watch->config.probes)
+		watch->model.passes += GREW(WIRE_PASSES);
+#undef GREW
+	memcpy(before, now, sizeof(now));
+	missing = stream_missing(&watch->stream);
+	known = now[WIRE_BLIND_BLOCKS] + now[WIRE_FAULT_BLOCKS];
+	if (missing > known && missing - known > lost->blocks)
+		lost->blocks = missing - known;
+	getrusage(RUSAGE_SELF, &usage);
+	watch->cost.cpu_s =
+		(double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+		1e-6 * (double)(usage.ru_utime.tv_usec +
+				usage.ru_stime.tv_usec);
+}
+
+/* ---- names ------------------------------------------------------------- */
+
+struct naming {
+	struct watch *watch;
+	bool all; /* also cells that did nothing yet */
+};
+
+static bool wants(void *ctx, uint64_t id)
+{
+	struct naming *naming = ctx;
+	struct cell *cell = model_find(&naming->watch->model, id);
+
+	return cell ? !cell->known || cell->touched : naming->all;
+}
+
+static void name_cell(void *ctx, const struct census_cell *found)
+{
+	struct naming *naming = ctx;
+	struct model *model = &naming->watch->model;
+	struct cell *cell = model_cell(model, found->id);
+	struct text_pool *texts = &model->texts;
+	struct traits traits = {
+		.name = text_add(texts, found->name, strlen(found->name)),
+		.type = text_add(texts, found->type, strlen(found->type)),
+		.op = text_add(texts, found->op, strlen(found->op)),
+		.site = text_add(texts, found->site, strlen(found->site)),
+		.height = found->height,
+		.targets = found->targets < UINT32_MAX
+				   ? (uint32_t)found->targets
+				   : UINT32_MAX,
+	};
+
+	if (cell != model->cells)
+		model_describe(model, cell, &traits);
+}
+
+static void take_census(struct watch *watch, bool all)
+{
+	struct naming naming = {watch, all};
+	struct census_visitor visitor = {wants, name_cell, &naming};
+
+	watch->census_at = now_ns();
+	watch->alive = census_count(&watch->census);
+	(void)census_cells(&watch->census, &visitor);
+	watch->census_ns = now_ns() - watch->census_at;
+	watch->nameless = watch->model.unknown;
+}
+
+void watch_names(struct watch *watch)
+{
+	uint64_t since = now_ns() - watch->census_at;
+
+	if (!watch->census_works ||
+	    since < watch->census_ns * NAMES_SHARE + NAMES_PAUSE_NS)
+		return;
+	if (watch->model.unknown > watch->nameless || since > NAMES_AGE_NS)
+		take_census(watch, false);
+}
+
+/* ---- the course of things ---------------------------------------------- */
+
+static int find_and_load(struct watch *watch, struct fault *fault)
+{
+	const struct watch_config *config = &watch->config;
+	const char *missing;
+	struct collect_config collect = {
+		.probes = config->probes,
+		.pid = config->pid,
+		.path = watch->target.path,
+		.ring_bytes = config->ring_bytes,
+	};
+	struct collect_sink sink = {on_block, on_lost, on_cell, on_bucket,
+				    watch};
+
+	if (target_open(&watch->target, config->pid, fault))
+		return -1;
+	missing = collect_missing_capability();
+	if (missing)
+		return fault_set(fault, EXIT_PRIVILEGE,
+				 "hyphae-top needs %s to attach to probes: run "
+				 "it as root, or give it the capabilities with "
+				 "setcap.",
+				 missing);
+	watch->collect = collect_open(&collect, &sink, fault);
+	return watch->collect ? 0 : -1;
+}
+
+/*
+ * The probes are attached: from here on everything counts.  What lies in the
+ * blocks by now is older, or came while the kernel was attaching.
+ */
+static void begin(struct watch *watch)
+{
+	watch->memory = memory_of_process(watch->target.pid);
+	watch->census_works = watch->target.semaphore &&
+			      !census_open(&watch->census, &watch->memory,
+					   watch->target.semaphore);
+	watch->begin_ns = watch->before_ns = now_ns();
+	if (watch->target.same_clock)
+		watch->stream.since_ns = watch->begin_ns;
+	if (watch->census_works)
+		peek_threads(&watch->census, &watch->stream, true);
+	if (watch->target.same_clock)
+		watch->stream.begun_ns = now_ns();
+	if (watch->census_works)
+		take_census(watch,
+			    census_count(&watch->census) <= CELLS_AT_START);
+}
+
+int watch_open(struct watch *watch, const struct watch_config *config,
+	       struct fault *fault)
+{
+	memset(watch, 0, sizeof(*watch));
+	watch->config = *config;
+	watch->target.pidfd = -1;
+	if (model_open(&watch->model, config->cells_limit,
+		       config->keep_all || config->probes) ||
+	    stream_open(&watch->stream, &watch->model)) {
+		watch_close(watch);
+		return fault_set(fault, EXIT_KERNEL, "out of memory.");
+	}
+	if (find_and_load(watch, fault) ||
+	    collect_attach(watch->collect, fault)) {
+		watch_close(watch);
+		return -1;
+	}
+	begin(watch);
+	return 0;
+}
+
+void watch_drain(struct watch *watch)
+{
+	if (!watch->config.probes)
+		(void)collect_drain(watch->collect);
+}
+
+void watch_update(struct watch *watch, bool gone)
+{
+	if (watch->config.probes) {
+		(void)collect_read(watch->collect);
+	} else {
+		if (!gone && watch->census_works)
+			peek_threads(&watch->census, &watch->stream, false);
+		(void)collect_drain(watch->collect);
+	}
+	take_counters(watch);
+	if (gone)
+		watch->census_works = false;
+	watch_names(watch);
+}
+
+static struct cost cost_minus(const struct cost *a, const struct cost *b)
+{
+	return (struct cost){
+		.cpu_s = a->cpu_s - b->cpu_s,
+		.bpf_ns = a->bpf_ns - b->bpf_ns,
+		.bpf_known = a->bpf_known,
+		.hits = a->hits - b->hits,
+	};
+}
+
+int watch_report(struct watch *watch, struct report *report,
+		 const struct report_order *order, bool all)
+{
+	struct report_head *head = &report->head;
+	static const struct cost nothing;
+	struct timespec ts;
+	int error = report_make(report, &watch->model, order, all);
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	head->time = (double)ts.tv_sec + 1e-9 * (double)ts.tv_nsec;
+	head->interval = 1e-9 * (double)(now_ns() - (all ? watch->begin_ns
+							 : watch->before_ns));
+	head->pid = watch->target.pid;
+	head->comm = watch->target.comm;
+	head->mode = watch->config.probes ? "probes" : "records";
+	head->stale = watch->stream.stale - (all ? 0 : watch->stale_before);
+	head->alive = watch->alive;
+	head->cost =
+		cost_minus(&watch->cost, all ? &nothing : &watch->cost_before);
+	return error;
+}
+
+void watch_next(struct watch *watch)
+{
+	model_next(&watch->model);
+	watch->cost_before = watch->cost;
+	watch->before_ns = now_ns();
+	watch->stale_before = watch->stream.stale;
+}
+
+void watch_close(struct watch *watch)
+{
+	collect_close(watch->collect);
+	stream_close(&watch->stream);
+	model_close(&watch->model);
+	target_close(&watch->target);
+	memset(watch, 0, sizeof(*watch));
+	watch->target.pidfd = -1;
+}
