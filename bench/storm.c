@@ -434,9 +434,10 @@ static void say_what_was_done(const struct storm *storm, uint64_t took_ns)
 	for (i = 0; i < storm->options.threads; i++)
 		sets += storm->workers[i].sets;
 	fprintf(stderr,
-		"storm: %zu cells, %" PRIu64 " sets in %.2f s by %zu threads\n",
+		"storm: %zu cells, %" PRIu64
+		" sets in %.2f s by %zu thread%s\n",
 		storm->index.count, sets, (double)took_ns / 1e9,
-		storm->options.threads);
+		storm->options.threads, storm->options.threads == 1 ? "" : "s");
 }
 
 static int weather(const struct options *options, FILE *truth)

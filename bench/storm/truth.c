@@ -135,6 +135,10 @@ struct comparison {
 	size_t differences;
 };
 
+/*
+ * `reported` comes from the pass reports, `counted` from the callbacks or, for
+ * figures that must be equal among themselves, from the reports as well.
+ */
 static void compare(struct comparison *comparison, const char *what,
 		    const char *name, uint64_t reported, uint64_t counted)
 {
@@ -143,7 +147,7 @@ static void compare(struct comparison *comparison, const char *what,
 	if (comparison->differences++ < SHOWN_MAX)
 		fprintf(stderr,
 			"storm: %s of %s: the pass reports say %" PRIu64
-			", the callbacks %" PRIu64 ".\n",
+			", which should be %" PRIu64 ".\n",
 			what, name, reported, counted);
 }
 
@@ -161,6 +165,9 @@ static void compare_cell(struct comparison *comparison,
 		compare(comparison, "unchanged writes", cell->name,
 			reported->unchanged, counted->unchanged);
 	}
+	/* In the storm only values fire, and each change does so once. */
+	compare(comparison, "changes", cell->name,
+		reported->writes - reported->unchanged, reported->fires);
 	if (cell->subscribed)
 		compare(comparison, "subscriber calls", cell->name,
 			reported->fires, cell->called);
