@@ -103,18 +103,19 @@ static double median(double *values, size_t count)
 static void check_sides(const struct speed_case *speed_case, void *library,
 			void *by_hand)
 {
-	int64_t start = sink, library_sum;
+	int64_t library_sum;
 
+	sink = 0;
 	speed_case->library.run(library, CHECKED_RUNS);
-	library_sum = sink - start;
-	start = sink;
+	library_sum = sink;
+	sink = 0;
 	speed_case->floor.run(by_hand, CHECKED_RUNS);
-	if (library_sum == sink - start)
+	if (library_sum == sink)
 		return;
 	fprintf(stderr,
 		"speed: %s: the library computed %" PRId64
 		", the floor %" PRId64 ".\n",
-		speed_case->name, library_sum, (int64_t)(sink - start));
+		speed_case->name, library_sum, (int64_t)sink);
 	exit(EXIT_FAILURE);
 }
 
@@ -123,8 +124,8 @@ static struct result measure(const struct speed_case *speed_case, bool quick)
 	const struct speed_side *library_side = &speed_case->library;
 	const struct speed_side *floor_side = &speed_case->floor;
 	double ns[ROUNDS_MAX], floor_ns[ROUNDS_MAX], ratios[ROUNDS_MAX];
-	double round_ns = quick ? 2e6 : 8e6;
-	size_t rounds = quick ? 21 : ROUNDS_MAX;
+	double round_ns = quick ? 3e6 : 8e6;
+	size_t rounds = quick ? 41 : ROUNDS_MAX;
 	void *library = library_side->open(speed_case);
 	void *by_hand = floor_side->open(speed_case);
 	uint64_t times, floor_times;
@@ -299,10 +300,34 @@ static void check_names(char **names, int count)
 	}
 }
 
+/* The smallest and the largest of a family of cases that were measured. */
+struct family {
+	const struct speed_case *small, *large;
+	double small_ns, large_ns;
+};
+
+static void family_end(struct family *family, bool json)
+{
+	if (family->large != family->small)
+		tell_growth(family->small, family->small_ns, family->large,
+			    family->large_ns, json);
+	family->small = family->large = NULL;
+}
+
+static void family_add(struct family *family,
+		       const struct speed_case *speed_case, double ns)
+{
+	if (!family->small) {
+		family->small = speed_case;
+		family->small_ns = ns;
+	}
+	family->large = speed_case;
+	family->large_ns = ns;
+}
+
 static void measure_all(const struct options *options, char **names, int count)
 {
-	const struct speed_case *first = NULL, *last = NULL;
-	double first_ns = 0, last_ns = 0;
+	struct family family = {0};
 	size_t i;
 
 	if (!options->json)
@@ -314,20 +339,14 @@ static void measure_all(const struct options *options, char **names, int count)
 
 		if (!is_asked(speed_case->name, names, count))
 			continue;
+		if (family.small &&
+		    !same_family(family.small->name, speed_case->name))
+			family_end(&family, options->json);
 		result = measure(speed_case, options->quick);
 		tell(speed_case, &result, options->json);
-		if (!first || !same_family(first->name, speed_case->name)) {
-			if (last && last != first)
-				tell_growth(first, first_ns, last, last_ns,
-					    options->json);
-			first = speed_case;
-			first_ns = result.ns;
-		}
-		last = speed_case;
-		last_ns = result.ns;
+		family_add(&family, speed_case, result.ns);
 	}
-	if (last && last != first)
-		tell_growth(first, first_ns, last, last_ns, options->json);
+	family_end(&family, options->json);
 	if (is_asked("bytes", names, count))
 		tell_bytes(options->json);
 }
