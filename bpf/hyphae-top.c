@@ -5,6 +5,7 @@
  * main() reads the options and finds the process; loop.c watches it.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <locale.h>
 #include <signal.h>
 #include <stdio.h>
@@ -52,11 +53,25 @@ static int list(void)
 	return complain(&fault);
 }
 
+/*
+ * A standard descriptor that is closed would be given to the next file that
+ * is opened, and output would go there.  So that writing fails, read-only.
+ */
+static void occupy_descriptors(void)
+{
+	int fd;
+
+	for (fd = 0; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDONLY) < 0)
+			_exit(EXIT_OUTPUT);
+}
+
 int main(int argc, char **argv)
 {
 	struct options options;
 	struct fault fault;
 
+	occupy_descriptors();
 	setlocale(LC_ALL, "");
 	setlocale(LC_NUMERIC, "C");
 	signal(SIGPIPE, SIG_IGN);

@@ -25,6 +25,10 @@ static void read_comm(pid_t pid, char *comm, size_t size)
 	if (file)
 		fclose(file);
 	comm[strcspn(comm, "\n")] = '\0';
+	/* A process can give itself any name; terminals obey some. */
+	for (; *comm; comm++)
+		if (*comm < ' ' || *comm == 0x7f)
+			*comm = '?';
 }
 
 /* State and start time.  The name before them may hold anything. */
@@ -270,10 +274,13 @@ int target_by_name(const char *name, pid_t *ret_pid, struct fault *fault)
 static bool list_one(pid_t pid, void *ctx)
 {
 	struct search *search = ctx;
-	char comm[32];
+	char comm[32], state;
+	uint64_t start;
 	int error = maps_find(pid, &search->cache, &search->found);
 
-	if (error == -EACCES || error == -EPERM)
+	/* One that is about to end may not be looked into either. */
+	if ((error == -EACCES || error == -EPERM) &&
+	    !read_stat(pid, &state, &start) && state != 'Z' && state != 'X')
 		search->hidden++;
 	if (error || !search->found.probes)
 		return true;
