@@ -132,7 +132,7 @@ struct hyphae_cell *mean_of(struct hyphae_cell *const *inputs, size_t count)
 			      NULL);
 }
 
-struct hyphae_cell *named(struct hyphae_cell *cell, const char *format, ...)
+void name_cell(struct hyphae_cell *cell, const char *format, ...)
 {
 	char name[HYPHAE_NAME_MAX + 1];
 	va_list arguments;
@@ -140,8 +140,7 @@ struct hyphae_cell *named(struct hyphae_cell *cell, const char *format, ...)
 	va_start(arguments, format);
 	vsnprintf(name, sizeof(name), format, arguments);
 	va_end(arguments);
-	/* A cell without its name still works, so this may fail. */
+	/* A cell without its name works as well, so this may fail. */
 	if (cell)
 		hyphae_cell_set_name(cell, name);
-	return cell;
 }

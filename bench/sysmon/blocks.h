@@ -25,8 +25,8 @@ struct hyphae_cell *smoothed(struct hyphae_cell *now, struct hyphae_cell *input,
 struct hyphae_cell *sum_of(struct hyphae_cell *const *inputs, size_t count);
 struct hyphae_cell *mean_of(struct hyphae_cell *const *inputs, size_t count);
 
-/* Give a cell a name as by printf(), and return it. */
-__attribute__((format(printf, 2, 3))) struct hyphae_cell *
-named(struct hyphae_cell *cell, const char *format, ...);
+/* Name a cell, as by printf().  NULL has no name. */
+__attribute__((format(printf, 2, 3))) void name_cell(struct hyphae_cell *cell,
+						     const char *format, ...);
 
 #endif
