@@ -21,7 +21,8 @@ struct state {
 /* Combine two cells with a new state. */
 static struct hyphae_cell *with_state(struct hyphae_cell *first,
 				      struct hyphae_cell *second,
-				      hyphae_combine_fn fn, double factor)
+				      hyphae_combine_fn fn, double factor,
+				      const char *site)
 {
 	struct hyphae_cell *inputs[] = {first, second};
 	struct hyphae_cell *cell;
@@ -31,7 +32,7 @@ static struct hyphae_cell *with_state(struct hyphae_cell *first,
 	if (!state)
 		return NULL;
 	state->factor = factor;
-	cell = hyphae_combine(inputs, 2, &hyphae_double, fn, state);
+	cell = hyphae_combine_at(inputs, 2, &hyphae_double, fn, state, site);
 	if (!cell) {
 		free(state);
 		return NULL;
@@ -61,10 +62,11 @@ static int compute_rate(void *ret, const void *const *inputs, size_t count,
 	return 0;
 }
 
-struct hyphae_cell *rate_of(struct hyphae_cell *now,
-			    struct hyphae_cell *counter, double scale)
+struct hyphae_cell *rate_at(struct hyphae_cell *now,
+			    struct hyphae_cell *counter, double scale,
+			    const char *site)
 {
-	return with_state(now, counter, compute_rate, scale);
+	return with_state(now, counter, compute_rate, scale, site);
 }
 
 /*
@@ -94,10 +96,11 @@ static int compute_smooth(void *ret, const void *const *inputs, size_t count,
 	return 0;
 }
 
-struct hyphae_cell *smoothed(struct hyphae_cell *now, struct hyphae_cell *input,
-			     double seconds)
+struct hyphae_cell *smoothed_at(struct hyphae_cell *now,
+				struct hyphae_cell *input, double seconds,
+				const char *site)
 {
-	return with_state(now, input, compute_smooth, seconds);
+	return with_state(now, input, compute_smooth, seconds, site);
 }
 
 static int compute_sum(void *ret, const void *const *inputs, size_t count,
@@ -121,15 +124,18 @@ static int compute_mean(void *ret, const void *const *inputs, size_t count,
 	return 0;
 }
 
-struct hyphae_cell *sum_of(struct hyphae_cell *const *inputs, size_t count)
+struct hyphae_cell *sum_at(struct hyphae_cell *const *inputs, size_t count,
+			   const char *site)
 {
-	return hyphae_combine(inputs, count, &hyphae_double, compute_sum, NULL);
+	return hyphae_combine_at(inputs, count, &hyphae_double, compute_sum,
+				 NULL, site);
 }
 
-struct hyphae_cell *mean_of(struct hyphae_cell *const *inputs, size_t count)
+struct hyphae_cell *mean_at(struct hyphae_cell *const *inputs, size_t count,
+			    const char *site)
 {
-	return hyphae_combine(inputs, count, &hyphae_double, compute_mean,
-			      NULL);
+	return hyphae_combine_at(inputs, count, &hyphae_double, compute_mean,
+				 NULL, site);
 }
 
 void name_cell(struct hyphae_cell *cell, const char *format, ...)

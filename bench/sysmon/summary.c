@@ -123,21 +123,24 @@ static int compute_ranking(void *ret, const void *const *inputs, size_t count,
 
 /* ---- over all things of a kind ------------------------------------------- */
 
-static struct hyphae_cell *rank(struct hyphae_cell *const *inputs, size_t count)
+static struct hyphae_cell *rank_at(struct hyphae_cell *const *inputs,
+				   size_t count, const char *site)
 {
-	return hyphae_combine(inputs, count, &ranking_type, compute_ranking,
-			      NULL);
+	return hyphae_combine_at(inputs, count, &ranking_type, compute_ranking,
+				 NULL, site);
 }
 
 enum which_result { RESULT, SECOND_RESULT };
 
+typedef struct hyphae_cell *(*over_all_fn)(struct hyphae_cell *const *inputs,
+					   size_t count, const char *site);
+
 /* A cell for fn to make of all of them; NULL, with errno 0, of none. */
-static struct hyphae_cell *
-over_all(const struct items *items, enum which_result which,
-	 struct hyphae_cell *(*fn)(struct hyphae_cell *const *inputs,
-				   size_t count))
+static struct hyphae_cell *over_all_at(const struct items *items,
+				       enum which_result which, over_all_fn fn,
+				       const char *site)
 {
-	struct hyphae_cell **cells, *cell = NULL;
+	struct hyphae_cell **cells, *cell;
 	size_t i;
 
 	errno = 0;
@@ -149,10 +152,12 @@ over_all(const struct items *items, enum which_result which,
 	for (i = 0; i < items->count; i++)
 		cells[i] = which == RESULT ? items->items[i].result
 					   : items->items[i].second_result;
-	cell = fn(cells, items->count);
+	cell = fn(cells, items->count, site);
 	free(cells);
 	return cell;
 }
+
+#define over_all(items, which, fn) over_all_at(items, which, fn, HYPHAE_HERE)
 
 /*
  * The subscription is the scope's, so its handle need not be kept.  Without a
@@ -168,7 +173,7 @@ static int show(struct hyphae_cell *cell, hyphae_subscriber_fn fn, void *ctx)
 static int show_total_rate(const struct items *items, const char *name,
 			   struct line *line)
 {
-	struct hyphae_cell *total = over_all(items, RESULT, sum_of);
+	struct hyphae_cell *total = over_all(items, RESULT, sum_at);
 
 	name_cell(total, "%s.total", name);
 	return show(total, on_rate, line);
@@ -179,8 +184,8 @@ static int show_total_flow(const struct items *items, const char *name,
 {
 	struct hyphae_cell *totals[2], *flow;
 
-	totals[0] = over_all(items, RESULT, sum_of);
-	totals[1] = over_all(items, SECOND_RESULT, sum_of);
+	totals[0] = over_all(items, RESULT, sum_at);
+	totals[1] = over_all(items, SECOND_RESULT, sum_at);
 	flow = hyphae_combine(totals, 2, &flow_type, compute_flow, NULL);
 
 	name_cell(totals[0], "%s.total.in", name);
@@ -210,7 +215,7 @@ static int show_all_cpus(const struct items *cpus, struct screen *screen)
 	struct hyphae_cell *total, *busy;
 	int err;
 
-	total = over_all(cpus, RESULT, mean_of);
+	total = over_all(cpus, RESULT, mean_at);
 	/* Lets only high loads pass; it has no value until there is one. */
 	busy = hyphae_filter(total, is_busy, NULL);
 
@@ -244,7 +249,7 @@ int summarize_machine(const struct items kinds[PROC_KINDS],
 
 int summarize_processes(const struct items *processes, struct screen *screen)
 {
-	struct hyphae_cell *top = over_all(processes, RESULT, rank);
+	struct hyphae_cell *top = over_all(processes, RESULT, rank_at);
 
 	name_cell(top, "process.top");
 	return show(top, on_ranking, screen);
