@@ -62,7 +62,7 @@ enum hy_record_flags {
 
 /*
  * A thread's buffer.  The `records` probe passes its address when it is full,
- * at the end of an outermost pass when the last hit is HY_BLOCK_AGE_NS ago,
+ * at the end of a pass when its first record is HY_BLOCK_AGE_NS old,
  * when the thread ends and when the process exits.
  *
  * Between two hits a tool may read the block in place: `count` grows after
@@ -79,7 +79,7 @@ struct hy_block {
 	hy_u32 fires;	   /* of these with FIRE */
 	hy_u32 passes;	   /* outermost passes that ended in this block */
 	hy_u32 version;	   /* HY_ABI_VERSION */
-	hy_u64 lost;	   /* records that found no buffer, since the start */
+	hy_u64 lost;	   /* records of the process that found no memory */
 	hy_u64 reserved[2];
 	struct hy_record records[HY_BLOCK_RECORDS];
 };

@@ -14,6 +14,10 @@
  *            nobody is attached to one of them they cost nothing at all;
  *            attached to one, a fan-out pays for clocks and counting.
  * [records]  stands behind a semaphore of its own; see abi.h.
+ * [watch]    its semaphore is what hyphae_watched() tells.  A tool attaches
+ *            to it last: the kernel raises a semaphore a moment before the
+ *            tracer's program is in place, and a program that waits to be
+ *            watched must not start in that moment.
  *
  * Arguments are only ever appended.
  */
@@ -48,6 +52,8 @@ provider hyphae {
 	probe cell_name(uint64_t cell, string name);
 	/* [plain] A stream error arose at a cell, or a problem was reported. */
 	probe error(uint64_t cell, int64_t code, string message, string name);
+	/* [watch] hyphae_watched() was called and is about to return watched; has a semaphore of its own. */
+	probe watch(uint64_t watched);
 	/* [records] A thread's block of records is full or old. block: struct hy_block, count: its records. */
 	probe records(uint64_t thread, uintptr_t block, uint64_t count);
 }

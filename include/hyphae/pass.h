@@ -67,9 +67,9 @@ HYPHAE_API int hyphae_report_take(struct hyphae_report *ret_report);
 HYPHAE_API void hyphae_report_done(struct hyphae_report *report);
 
 /*
- * Is a tracer attached to the `records` probe or to a detail probe (see
- * probes/README.md)?  For programs that want to start when they are watched;
- * the answer can be out of date when it arrives.
+ * Is a tracer attached to the `watch` probe, as hyphae-top is when it is
+ * ready?  For programs that want to start when they are watched; the answer
+ * can be out of date when it arrives.  Probe: watch.
  */
 HYPHAE_API bool hyphae_watched(void);
 

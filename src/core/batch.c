@@ -87,7 +87,7 @@ static int flush_batch(struct hy_graph *g, struct hy_batch *batch)
 		return r;
 	}
 	hy_pass_open(g, batch->pass);
-	hy_flush(g, &batch->log, true);
+	hy_flush(g, &batch->log);
 	if (hy_watched())
 		hy_watch_batch(g, batch->pass, writes, g->pass_fires,
 			       coalesced);

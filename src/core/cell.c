@@ -95,14 +95,18 @@ struct hyphae_cell *hyphae_cell_new_at(struct hyphae_graph *graph,
 	else if (!initial || hy_type_check(type))
 		r = -EINVAL;
 	else
-		r = hy_word_make(g, type, initial, &word);
+		r = hy_word_make(g, type, initial, NULL, &word);
 	if (r) {
 		errno = -r;
 		return NULL;
 	}
 	handle = source_new(g, type, word, site);
-	if (!handle && hy_type_boxed(type)) {
-		hy_box_unref(type, hy_box_of(word));
+	if (!hy_type_boxed(type))
+		return handle;
+	if (handle) {
+		hy_box_of(word)->home = handle;
+	} else {
+		hy_box_unref(g, type, hy_box_of(word));
 		errno = ENOMEM;
 	}
 	return handle;
@@ -194,13 +198,33 @@ static inline int write_word(struct hyphae_cell *handle,
 	return hy_write(g, handle, type, LOG_VALUE, word, NULL);
 }
 
+/* The value is copied into a box that the cell has to spare, if any. */
+static int write_boxed(struct hy_graph *g, struct hyphae_cell *handle,
+		       const struct hyphae_type *type, const void *value)
+{
+	struct hy_cell *c = hy_cell(handle);
+	struct hy_box *box = NULL;
+	uint64_t word;
+	int r;
+
+	hy_lock(g);
+	if (hy_cell(handle) && !(c->flags & F_DEAD))
+		box = hy_box_take(c);
+	hy_unlock(g);
+	if (!box)
+		return hy_cell(handle) ? -ENOMEM : -ESTALE;
+	r = hy_word_make(g, type, value, box, &word);
+	if (r) {
+		hy_free(box);
+		return r;
+	}
+	return hy_write(g, handle, type, LOG_VALUE, word, NULL);
+}
+
 int hyphae_cell_set(struct hyphae_cell *handle, const struct hyphae_type *type,
 		    const void *value)
 {
 	struct hy_cell *c = hy_cell(handle);
-	struct hy_graph *g;
-	uint64_t word;
-	int r;
 
 	if (!c)
 		return hy_bad_handle(handle);
@@ -208,9 +232,7 @@ int hyphae_cell_set(struct hyphae_cell *handle, const struct hyphae_type *type,
 		return -EINVAL;
 	if (!hy_type_boxed(type))
 		return write_word(handle, type, hy_word_of(type, value));
-	g = hy_graph_of(c);
-	r = hy_word_make(g, type, value, &word);
-	return r ? r : hy_write(g, handle, type, LOG_VALUE, word, NULL);
+	return write_boxed(hy_graph_of(c), handle, type, value);
 }
 
 int hyphae_cell_complete(struct hyphae_cell *handle)
@@ -295,9 +317,9 @@ static NOINLINE int read_slowly(const struct hyphae_cell *handle,
 	hy_unlock(g);
 	if (r)
 		return r;
-	r = hy_word_copy(type, word, ret_value);
+	r = hy_word_copy(g, type, word, ret_value);
 	if (hy_type_boxed(type))
-		hy_box_unref(type, hy_box_of(word));
+		hy_box_unref(g, type, hy_box_of(word));
 	return r;
 }
 

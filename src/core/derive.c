@@ -145,6 +145,7 @@ static struct hyphae_cell *derive_locked(struct hy_graph *g,
 					 const char *site, int *ret_error)
 {
 	struct hyphae_cell *handle;
+	struct hy_box *boxes[2] = {NULL, NULL};
 	struct hy_derived *d;
 	uint32_t height;
 	bool drainer;
@@ -152,14 +153,24 @@ static struct hyphae_cell *derive_locked(struct hy_graph *g,
 	*ret_error = check_inputs(g, inputs, count, &height);
 	if (*ret_error)
 		return NULL;
+	*ret_error = -ENOMEM;
 	d = derived_new(g, count, height);
-	if (!d) {
-		*ret_error = -ENOMEM;
+	if (!d)
+		return NULL;
+	/* I7: one box for the value held, one for the next. */
+	if (hy_type_boxed(type) && op != &hy_op_filter &&
+	    (!(boxes[0] = hy_box_new(type)) ||
+	     !(boxes[1] = hy_box_new(type)))) {
+		hy_free(boxes[0]);
+		hy_free(d->fan_in);
+		hy_slot_free(g, d);
 		return NULL;
 	}
 	/* So that no wave runs, and a write from fn is refused. */
 	drainer = hy_drain_begin(g);
 	hy_cell_init(g, &d->cell, type, site);
+	if (boxes[0])
+		hy_box_spare(&d->cell, boxes[0]);
 	d->cell.height = height;
 	d->op = op;
 	d->fn = fn;
@@ -173,6 +184,8 @@ static struct hyphae_cell *derive_locked(struct hy_graph *g,
 		g->max_height = height;
 	handle = hy_cell_made(g, &d->cell);
 	hy_compute_first(g, d);
+	if (boxes[1])
+		hy_box_spare(&d->cell, boxes[1]);
 	if (count > 1 && !(d->cell.flags & F_ENDED))
 		settle_accounts(d);
 	if (drainer)

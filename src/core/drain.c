@@ -19,36 +19,48 @@ static void pass_close(struct hy_graph *g)
 	g->pass_open = false;
 }
 
-/* Name some of the cells that subscribers keep writing. */
-static void describe_loop(const struct hy_graph *g, char *text, size_t size)
+/*
+ * The cells that were written in the last waves before the limit: who keeps
+ * a loop going.  They cannot be freed meanwhile, the dead wait (I6).
+ */
+#define SUSPECTS 8
+struct suspects {
+	struct hy_cell *cells[SUSPECTS];
+	unsigned int count;
+};
+
+static void suspect(struct suspects *s, const struct hy_log *log)
 {
-	int n = snprintf(text, size, "The graph did not settle in %u waves; ",
-			 g->wave_limit);
-	size_t at = (size_t)n;
+	for (size_t i = 0; i < log->count && s->count < SUSPECTS; i++) {
+		struct hy_cell *c = log->entries[i].cell;
+		unsigned int at = 0;
 
-	for (size_t i = 0; i < g->next.count && i < 4 && at < size; i++) {
-		const struct hy_cell *c = g->next.entries[i].cell;
-
-		n = snprintf(text + at, size - at, "%s#%llu%s%s",
-			     i ? ", " : "still being written: ",
-			     (unsigned long long)c->id, *c->name ? " " : "",
-			     c->name);
-		at += (size_t)n;
+		while (at < s->count && s->cells[at] != c)
+			at++;
+		if (at == s->count)
+			s->cells[s->count++] = c;
 	}
-	if (at < size)
-		snprintf(text + at, size - at,
-			 ". Their last writes were dropped.");
 }
 
-static void stop_loop(struct hy_graph *g)
+static void stop_loop(struct hy_graph *g, const struct suspects *s)
 {
-	char text[1400];
-	struct hy_cell *c = g->next.entries[0].cell;
+	char text[256 + SUSPECTS * (HYPHAE_NAME_MAX + 32)];
+	int at = snprintf(text, sizeof(text),
+			  "The graph did not settle in %u waves; subscribers "
+			  "keep writing",
+			  g->wave_limit);
 
-	describe_loop(g, text, sizeof(text));
+	for (unsigned int i = 0; i < s->count; i++)
+		at += snprintf(text + at, sizeof(text) - (size_t)at,
+			       "%s #%llu%s%s", i ? "," : "",
+			       (unsigned long long)s->cells[i]->id,
+			       *s->cells[i]->name ? " " : "",
+			       s->cells[i]->name);
+	snprintf(text + at, sizeof(text) - (size_t)at,
+		 ". The last writes were dropped.");
 	if (!g->result)
 		g->result = -ELOOP;
-	hy_problem(g, c, -ELOOP, text);
+	hy_problem(g, s->cells[0], -ELOOP, text);
 	hy_log_clear(g, &g->next);
 }
 
@@ -59,17 +71,20 @@ static void flush(struct hy_graph *g, struct hy_log *log)
 
 	*log = g->running;
 	g->running = taken;
-	hy_flush(g, &g->running, false);
+	hy_flush(g, &g->running);
 }
 
 int hy_drain_end(struct hy_graph *g, unsigned int waves)
 {
+	struct suspects suspects = {.count = 0};
 	int result;
 
 	for (;;) {
 		if (g->next.count) {
+			if (waves + SUSPECTS >= g->wave_limit)
+				suspect(&suspects, &g->next);
 			if (waves++ >= g->wave_limit) {
-				stop_loop(g);
+				stop_loop(g, &suspects);
 				continue;
 			}
 			if (!g->pass_open)
@@ -158,7 +173,7 @@ static void give_up(struct hy_graph *g, const struct hyphae_type *type,
 		    uint32_t what, uint64_t word, struct hy_error *error)
 {
 	if (what == LOG_VALUE && hy_type_boxed(type))
-		hy_box_put(g, NULL, type, hy_box_of(word));
+		hy_box_put(g, type, hy_box_of(word));
 	hy_error_unref(error);
 }
 

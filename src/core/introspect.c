@@ -73,7 +73,7 @@ __attribute__((used)) const struct hy_layout hy_layout = {
 
 #if HYPHAE_PROBES
 
-/* A probe's own semaphore that nobody tests: its arguments are free. */
+/* A probe's own semaphore; only that of `watch` is ever looked at. */
 #define PLAIN(name)                                          \
 	".globl hyphae_" name "_semaphore\n"                 \
 	".hidden hyphae_" name "_semaphore\n"                \
@@ -106,11 +106,12 @@ __asm__(".pushsection .probes, \"aw\", @progbits\n"
 	"	.8byte _.stapsdt.base\n"
 	PLAIN("notify") PLAIN("write_value") PLAIN("fanout") PLAIN("compute")
 	PLAIN("batch") PLAIN("cell_create") PLAIN("cell_destroy")
-	PLAIN("cell_name") PLAIN("error")
+	PLAIN("cell_name") PLAIN("error") PLAIN("watch")
 	".popsection\n");
 
 #else
 
 union hy_gate hy_gate;
+uint16_t hyphae_watch_semaphore;
 
 #endif

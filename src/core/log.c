@@ -82,7 +82,7 @@ static void fill(struct hy_graph *g, struct hy_log *log,
 		return;
 	log->coalesced++;
 	if (c->flags & F_BOXED)
-		hy_box_put(g, NULL, c->type, hy_box_of(old));
+		hy_box_put(g, c->type, hy_box_of(old));
 }
 
 int hy_log_put(struct hy_graph *g, struct hy_log *log, struct hy_cell *c,
@@ -114,17 +114,17 @@ int hy_log_merge(struct hy_graph *g, struct hy_log *to, struct hy_log *from)
 		if (entry && entry->what & (LOG_COMPLETE | LOG_FAIL)) {
 			/* Ended in between by another thread: too late. */
 			if (part.what & LOG_VALUE && part.cell->flags & F_BOXED)
-				hy_box_put(g, NULL, part.cell->type,
+				hy_box_put(g, part.cell->type,
 					   hy_box_of(part.word));
 			hy_error_unref(part.error);
-			hy_log_forget(g, &part);
+			hy_log_forget(&part);
 			hy_cell_put(g, part.cell);
 			continue;
 		}
 		if (!entry)
 			entry = append(g, to, part.cell);
 		fill(g, to, entry, part.what, part.word, part.error);
-		hy_log_forget(g, &part);
+		hy_log_forget(&part);
 		hy_cell_put(g, part.cell);
 	}
 	to->writes += from->writes;
@@ -134,11 +134,10 @@ int hy_log_merge(struct hy_graph *g, struct hy_log *to, struct hy_log *from)
 	return 0;
 }
 
-void hy_log_forget(struct hy_graph *g, struct hy_log_entry *entry)
+void hy_log_forget(struct hy_log_entry *entry)
 {
 	struct hy_cold *cold = hy_cold_of(entry->cell);
 
-	(void)g;
 	if (--cold->pending == 0)
 		hy_flags_set(entry->cell, 0, F_PENDING);
 }
@@ -150,9 +149,9 @@ void hy_log_clear(struct hy_graph *g, struct hy_log *log)
 		struct hy_cell *c = entry->cell;
 
 		if (entry->what & LOG_VALUE && c->flags & F_BOXED)
-			hy_box_put(g, NULL, c->type, hy_box_of(entry->word));
+			hy_box_put(g, c->type, hy_box_of(entry->word));
 		hy_error_unref(entry->error);
-		hy_log_forget(g, entry);
+		hy_log_forget(entry);
 		hy_cell_put(g, c);
 	}
 	log->count = 0;

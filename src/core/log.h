@@ -24,8 +24,8 @@ int hy_log_put(struct hy_graph *g, struct hy_log *log, struct hy_cell *c,
 int hy_log_merge(struct hy_graph *g, struct hy_log *to,
 		 struct hy_log *from);
 
-/* Take the first entry's cell out of account; then the caller owns its parts. */
-void hy_log_forget(struct hy_graph *g, struct hy_log_entry *entry);
+/* The entry no longer counts as pending; its parts are the caller's. */
+void hy_log_forget(struct hy_log_entry *entry);
 
 /* Give up all entries, their values and their cells. */
 void hy_log_clear(struct hy_graph *g, struct hy_log *log);

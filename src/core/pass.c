@@ -229,8 +229,3 @@ int hyphae_pass(int (*fn)(void *ctx), void *ctx,
 	taken = hyphae_report_take(ret_report);
 	return r ? r : taken;
 }
-
-bool hyphae_watched(void)
-{
-	return load_relaxed(&hy_gate.records) || load_relaxed(&hy_gate.detail);
-}

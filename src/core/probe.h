@@ -34,6 +34,9 @@ union hy_gate {
 };
 extern union hy_gate hy_gate __attribute__((visibility("hidden")));
 
+/* The semaphore of `watch`: not part of the gate, it changes nothing. */
+extern uint16_t hyphae_watch_semaphore __attribute__((visibility("hidden")));
+
 #define hy_watched() unlikely(load_relaxed(&hy_gate.any))
 
 #if HYPHAE_PROBES
@@ -117,6 +120,8 @@ extern union hy_gate hy_gate __attribute__((visibility("hidden")));
 #define TEXT(x) (uint64_t)(uintptr_t)(x)
 #define IN(n, x) [a##n] "nr"(x)
 
+#define hy_probe_watch(watched) \
+	__asm__ volatile(SITE(watch, 8@%[a1]) : : IN(1, ARG(watched)))
 #define hy_probe_2(name, a, b) \
 	__asm__ volatile(SITE(name, 8@%[a1] 8@%[a2]) : : IN(1, a), IN(2, b))
 #define hy_probe_3(name, a, b, c)                                \
@@ -170,6 +175,7 @@ extern union hy_gate hy_gate __attribute__((visibility("hidden")));
 #define hy_probe_compute_done(g, c, result, ns) ((void)(result), (void)(ns))
 #define hy_probe_subscriber_done(g, c, id, ns, fn) \
 	((void)(c), (void)(id), (void)(ns), (void)(fn))
+#define hy_probe_watch(watched) (void)(watched)
 #define hy_probe_batch(graph, pass) ((void)(graph), (void)(pass))
 #define hy_probe_batch_done(graph, pass, writes, fired, coalesced) \
 	((void)(writes), (void)(fired), (void)(coalesced))

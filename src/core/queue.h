@@ -19,11 +19,18 @@ void hy_queue_done(struct hy_queue *queue);
 void hy_queue_put(struct hy_queue *queue, struct hy_derived *d);
 struct hy_derived *hy_queue_take(struct hy_queue *queue);
 
-static inline void hy_queue_push(struct hy_queue *queue, struct hy_derived *d)
+/*
+ * `why`: F_VALUE_TOUCH, or 0 when an input only ended.  Who takes a cell out
+ * clears F_QUEUED and F_VALUE_TOUCH (hy_compute() does).
+ */
+static inline void hy_queue_push(struct hy_queue *queue, struct hy_derived *d,
+				 uint32_t why)
 {
-	if (d->cell.flags & F_QUEUED)
+	uint32_t flags = d->cell.flags;
+
+	hy_flags_set(&d->cell, F_QUEUED | why, 0);
+	if (flags & F_QUEUED)
 		return;
-	hy_flags_set(&d->cell, F_QUEUED, 0);
 	if (!queue->hot && !queue->count) {
 		queue->hot = d;
 		return;
@@ -39,13 +46,10 @@ static inline struct hy_derived *hy_queue_pop(struct hy_queue *queue)
 {
 	struct hy_derived *d = queue->hot;
 
-	if (d)
+	if (likely(d != NULL))
 		queue->hot = NULL;
 	else if (queue->count)
 		d = hy_queue_take(queue);
-	else
-		return NULL;
-	hy_flags_set(&d->cell, 0, F_QUEUED);
 	return d;
 }
 

@@ -125,8 +125,8 @@ static void cell_release(struct hy_graph *g, struct hy_cell *c)
 			hy_free(hy_derived_of(c)->fan_in);
 	}
 	if (c->flags & F_BOXED && c->word)
-		hy_box_put(g, NULL, c->type, hy_box_of(c->word));
-	hy_free(cold->spare);
+		hy_box_put(g, c->type, hy_box_of(c->word));
+	hy_box_free_spares(c);
 	hy_error_unref(cold->error);
 	if (cold->owned)
 		drop_owned(g, cold->owned);

@@ -81,7 +81,7 @@ static void let_go(struct hy_graph *g, struct hy_cell *c, struct held *held)
 	if (held->flags & F_ERROR)
 		hy_error_unref(held->error);
 	else if (held->flags & F_BOXED && held->word)
-		hy_box_put(g, NULL, c->type, hy_box_of(held->word));
+		hy_box_put(g, c->type, hy_box_of(held->word));
 }
 
 static void call_with(struct hy_graph *g, struct hy_sub *s,

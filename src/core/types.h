@@ -54,8 +54,12 @@ struct hy_error {
 /* A value that does not fit into a cell: shared, immutable once published. */
 struct hy_box {
 	uint32_t refs;
-	uint32_t reserved[3]; /* keeps the payload aligned to 16 */
-	unsigned char payload[];
+	uint32_t reserved;
+	union {
+		struct hyphae_cell *home;  /* who made it and can use it again */
+		struct hy_box *next_spare; /* refs == 0: in home's cold->spare */
+	};
+	unsigned char payload[]; /* aligned to 16 */
 };
 
 enum hy_flags {
@@ -75,6 +79,7 @@ enum hy_flags {
 	F_END_NEW = 1 << 12,   /* ended */
 	F_TURNED = 1 << 13,    /* F_NONE or F_ERROR came or went */
 	F_GATHERED = 1 << 14,  /* is in the list that a flush fires */
+	F_VALUE_TOUCH = 1 << 15, /* touched, and not only by an input's end */
 };
 #define F_ENDED (F_COMPLETE | F_FAILED)
 #define F_NO_VALUE (F_NONE | F_ERROR)
@@ -96,7 +101,7 @@ struct hy_cold {
 	const char *site;
 	struct hy_error *error; /* F_ERROR */
 	struct hy_owned *owned; /* hyphae_cell_own(), last first */
-	struct hy_box *spare;   /* for the next boxed value */
+	struct hy_box *spare;   /* a box or two for the next values */
 	union {
 		uint64_t stamp; /* last pass in which a watcher saw it fire */
 		struct hy_cell *next_dead; /* F_DEAD */
@@ -242,7 +247,8 @@ struct hy_fired {
 struct hy_eager_entry {
 	struct hy_cell *cell;
 	uint32_t depth;
-	uint32_t subs; /* 1: call its subscribers; 0: compute it */
+	uint16_t why;  /* compute it: F_VALUE_TOUCH or 0 */
+	uint16_t subs; /* 1: call its subscribers instead */
 };
 
 /* A graph as one thread sees it. */

@@ -138,31 +138,103 @@ struct hy_box *hy_box_new(const struct hyphae_type *type)
 	return box;
 }
 
+/* Steady writes need two boxes beside the one in the cell: see log.c. */
+#define SPARES 2
+#define SPARE_BYTES 4096 /* of larger ones one must do */
+
 struct hy_box *hy_box_take(struct hy_cell *c)
 {
 	struct hy_cold *cold = hy_cold_of(c);
 	struct hy_box *box = cold->spare;
 
-	if (!box)
-		return hy_box_new(c->type);
-	cold->spare = NULL;
-	memset(box->payload, 0, c->type->size);
+	if (box) {
+		cold->spare = box->next_spare;
+		memset(box->payload, 0, c->type->size);
+	} else {
+		box = hy_box_new(c->type);
+		if (!box)
+			return NULL;
+	}
 	box->refs = 1;
+	box->home = hy_cell_handle(c);
 	return box;
 }
 
-void hy_box_unref(const struct hyphae_type *type, struct hy_box *box)
+void hy_box_spare(struct hy_cell *c, struct hy_box *box)
 {
+	struct hy_box *spare = hy_cold_of(c)->spare;
+	unsigned int count = 0;
+
+	for (; spare; spare = spare->next_spare)
+		count++;
+	if (count >= (c->type->size > SPARE_BYTES ? 1 : SPARES)) {
+		hy_free(box);
+		return;
+	}
+	box->next_spare = hy_cold_of(c)->spare;
+	hy_cold_of(c)->spare = box;
+}
+
+void hy_box_free_spares(struct hy_cell *c)
+{
+	struct hy_box *box = hy_cold_of(c)->spare, *next;
+
+	for (; box; box = next) {
+		next = box->next_spare;
+		hy_free(box);
+	}
+	hy_cold_of(c)->spare = NULL;
+}
+
+/*
+ * Outside the lock: a function of the user's that may not write.  A shared
+ * graph is always busy; of a single-threaded one it has to be said.
+ */
+struct unlocked_guard {
+	struct hy_graph *graph;
+	uint32_t busy;
+};
+
+static struct unlocked_guard unlocked_begin(struct hy_graph *g)
+{
+	struct hy_thread *t = hy_thread_of(g);
+	struct unlocked_guard saved = {t->guard, 0};
+
+	t->guard = g;
+	if (!hy_shared(g)) {
+		saved.busy = g->busy;
+		g->busy |= BUSY_GUARD;
+	}
+	return saved;
+}
+
+static void unlocked_end(struct hy_graph *g, struct unlocked_guard saved)
+{
+	hy_thread_of(g)->guard = saved.graph;
+	if (!hy_shared(g))
+		g->busy = saved.busy;
+}
+
+void hy_box_unref(struct hy_graph *g, const struct hyphae_type *type,
+		  struct hy_box *box)
+{
+	struct unlocked_guard saved;
+
 	if (__atomic_sub_fetch(&box->refs, 1, __ATOMIC_ACQ_REL))
 		return;
-	if (type->drop)
+	if (type->drop) {
+		saved = unlocked_begin(g);
 		type->drop(box->payload);
+		unlocked_end(g, saved);
+	}
 	hy_free(box);
 }
 
-void hy_box_put(struct hy_graph *g, struct hy_cell *c,
-		const struct hyphae_type *type, struct hy_box *box)
+void hy_box_put(struct hy_graph *g, const struct hyphae_type *type,
+		struct hy_box *box)
 {
+	struct hy_cell *home;
+
 	if (__atomic_sub_fetch(&box->refs, 1, __ATOMIC_ACQ_REL))
 		return;
 	if (type->drop) {
@@ -171,76 +243,108 @@ void hy_box_put(struct hy_graph *g, struct hy_cell *c,
 		type->drop(box->payload);
 		hy_guard_end(g, saved);
 	}
-	if (c && !hy_cold_of(c)->spare)
-		hy_cold_of(c)->spare = box;
+	home = hy_cell(box->home);
+	if (home && !(home->flags & F_DEAD))
+		hy_box_spare(home, box);
 	else
 		hy_free(box);
 }
 
-int hy_word_make(struct hy_graph *g, const struct hyphae_type *type,
-		 const void *value, uint64_t *ret_word)
+/* The user's copy, or ours. */
+static int copy_value(struct hy_graph *g, const struct hyphae_type *type,
+		      void *to, const void *from)
 {
-	struct hy_box *box;
-	int r = 0;
+	struct unlocked_guard saved;
+	int r;
+
+	if (!type->copy) {
+		memcpy(to, from, type->size);
+		return 0;
+	}
+	saved = unlocked_begin(g);
+	r = type->copy(to, from);
+	unlocked_end(g, saved);
+	return r > 0 ? -EINVAL : r;
+}
+
+int hy_word_make(struct hy_graph *g, const struct hyphae_type *type,
+		 const void *value, struct hy_box *given, uint64_t *ret_word)
+{
+	struct hy_box *box = given;
+	int r;
 
 	if (!hy_type_boxed(type)) {
 		*ret_word = hy_word_of(type, value);
 		return 0;
 	}
-	box = hy_box_new(type);
+	if (!box)
+		box = hy_box_new(type);
 	if (!box)
 		return -ENOMEM;
-	if (type->copy) {
-		struct hy_thread *t = hy_thread_of(g);
-		struct hy_graph *saved = t->guard;
-		uint32_t busy = g->busy;
-
-		/* A shared graph is busy anyway; nobody else writes this. */
-		if (!hy_shared(g))
-			g->busy |= BUSY_GUARD;
-		t->guard = g;
-		r = type->copy(box->payload, value);
-		t->guard = saved;
-		if (!hy_shared(g))
-			g->busy = busy;
-	} else {
-		memcpy(box->payload, value, type->size);
-	}
+	r = copy_value(g, type, box->payload, value);
 	if (r) {
-		hy_free(box);
-		return r < 0 ? r : -EINVAL;
+		if (!given)
+			hy_free(box);
+		return r;
 	}
 	*ret_word = (uintptr_t)box;
 	return 0;
 }
 
-int hy_word_copy(const struct hyphae_type *type, uint64_t word, void *ret)
+int hy_word_copy(struct hy_graph *g, const struct hyphae_type *type,
+		 uint64_t word, void *ret)
 {
-	const void *from = &word;
-	int r;
-
 	if (hy_type_boxed(type))
-		from = hy_box_of(word)->payload;
-	if (!type->copy) {
-		memcpy(ret, from, type->size);
-		return 0;
-	}
-	r = type->copy(ret, from);
-	return r > 0 ? -EINVAL : r;
+		return copy_value(g, type, ret, hy_box_of(word)->payload);
+	memcpy(ret, &word, type->size);
+	return 0;
 }
 
 /* ---- errors ----------------------------------------------------------- */
 
-/* What a failure becomes when there is no memory to say so; immortal. */
-static struct hy_error no_memory = {.refs = 1, .code = -ENOMEM, .message = ""};
+/*
+ * Errors of a plain errno without a message are all the same: they are made
+ * here, live for ever and need no memory.  So a compute function can always
+ * fail.
+ */
+#define PLAIN_ERRORS 134 /* the errnos of Linux, and 0 */
+
+static struct plain_error {
+	uint32_t refs; /* not counted */
+	int code;
+	char message[8];
+} plain_errors[PLAIN_ERRORS];
+
+_Static_assert(offsetof(struct plain_error, message) ==
+		       offsetof(struct hy_error, message),
+	       "a plain error is an error");
+
+static struct hy_error *plain_error(int code)
+{
+	struct plain_error *plain = &plain_errors[-code];
+
+	store_relaxed(&plain->code, code);
+	return (struct hy_error *)plain;
+}
+
+static bool is_plain(const struct hy_error *error)
+{
+	uintptr_t at = (uintptr_t)error;
+
+	return at >= (uintptr_t)plain_errors &&
+	       at < (uintptr_t)(plain_errors + PLAIN_ERRORS);
+}
 
 struct hy_error *hy_error_new(int code, const char *message)
 {
 	size_t length = message ? strlen(message) : 0;
-	struct hy_error *error = hy_alloc(sizeof(*error) + length + 1);
+	struct hy_error *error;
 
+	if (!length && -code < PLAIN_ERRORS)
+		return plain_error(code);
+	error = hy_alloc(sizeof(*error) + length + 1);
 	if (!error)
-		return hy_error_ref(&no_memory);
+		return plain_error(-ENOMEM);
 	error->refs = 1;
 	error->code = code;
 	memcpy(error->message, message ? message : "", length + 1);
@@ -249,24 +353,21 @@ struct hy_error *hy_error_new(int code, const char *message)
 
 struct hy_error *hy_error_ref(struct hy_error *error)
 {
-	__atomic_add_fetch(&error->refs, 1, __ATOMIC_RELAXED);
+	if (!is_plain(error))
+		__atomic_add_fetch(&error->refs, 1, __ATOMIC_RELAXED);
 	return error;
 }
 
 void hy_error_unref(struct hy_error *error)
 {
-	if (!error || __atomic_sub_fetch(&error->refs, 1, __ATOMIC_ACQ_REL))
+	if (!error || is_plain(error) ||
+	    __atomic_sub_fetch(&error->refs, 1, __ATOMIC_ACQ_REL))
 		return;
 	hy_free(error);
 }
 
-static const char *message_of(const struct hy_error *error)
-{
-	return error == &no_memory ? "" : error->message;
-}
-
 bool hy_error_same(const struct hy_error *a, const struct hy_error *b)
 {
-	return a == b || (a->code == b->code &&
-			  strcmp(message_of(a), message_of(b)) == 0);
+	return a == b ||
+	       (a->code == b->code && strcmp(a->message, b->message) == 0);
 }

@@ -23,33 +23,40 @@ static inline uint32_t hy_type_flags(const struct hyphae_type *type)
 /* A zeroed box for a value of the type with one reference, or NULL. */
 struct hy_box *hy_box_new(const struct hyphae_type *type);
 
-/* The cell's spare box (zeroed) if it has one, else a new one. */
+/* A spare box of the cell (zeroed) if it has one, else a new one. */
 struct hy_box *hy_box_take(struct hy_cell *c);
+
+/* Keep an empty box (refs 0) for the cell's next values, or free it. */
+void hy_box_spare(struct hy_cell *c, struct hy_box *box);
+void hy_box_free_spares(struct hy_cell *c);
 
 static inline void hy_box_ref(struct hy_box *box)
 {
 	__atomic_add_fetch(&box->refs, 1, __ATOMIC_RELAXED);
 }
 
-/* Give up a reference; the lock may or may not be held, `drop` decides. */
-void hy_box_unref(const struct hyphae_type *type, struct hy_box *box);
+/* Give up a reference; the lock must not be held. */
+void hy_box_unref(struct hy_graph *g, const struct hyphae_type *type,
+		  struct hy_box *box);
 
 /*
  * The same with the lock held; it is let go of while the type's drop runs.
- * The memory becomes the cell's spare, if `c` is given and has none.
+ * The memory goes back to the cell that made the box, if it is still there.
  */
-void hy_box_put(struct hy_graph *g, struct hy_cell *c,
-		const struct hyphae_type *type, struct hy_box *box);
+void hy_box_put(struct hy_graph *g, const struct hyphae_type *type,
+		struct hy_box *box);
 
 /*
- * Make a word (inline, or a new box) of a user's value.  Calls type->copy:
- * the lock must not be held.
+ * Make a word (inline, or a box: `box`, or a new one) of a user's value.
+ * Calls type->copy: the lock must not be held.  `box` is taken, except that
+ * the caller still has it when this fails.
  */
 int hy_word_make(struct hy_graph *g, const struct hyphae_type *type,
-		 const void *value, uint64_t *ret_word);
+		 const void *value, struct hy_box *box, uint64_t *ret_word);
 
 /* Copy the value in `word` out to the user; the lock must not be held. */
-int hy_word_copy(const struct hyphae_type *type, uint64_t word, void *ret);
+int hy_word_copy(struct hy_graph *g, const struct hyphae_type *type,
+		 uint64_t word, void *ret);
 
 static inline uint64_t hy_word_of(const struct hyphae_type *type,
 				  const void *value)

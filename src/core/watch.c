@@ -28,8 +28,7 @@ struct hy_watcher {
 	struct hy_watcher *next; /* of the process */
 	struct hy_block *block;	 /* or NULL */
 	struct hy_cell *open;	 /* the cell of the record being built */
-	uint64_t hit_ns;	 /* of the last `records` hit */
-	uint64_t fires, refires; /* of the explicit pass */
+	uint64_t born_ns;	 /* when the block got its first content */
 	uint32_t flushing;	 /* taken for good by hy_exit() */
 };
 
@@ -81,7 +80,6 @@ static void block_flush(struct hy_watcher *w)
 		return;
 	if (load_relaxed(&hy_gate.records))
 		probe_records(block);
-	w->hit_ns = hy_now();
 	block_begin(block);
 	store_release(&w->flushing, 0);
 }
@@ -218,6 +216,8 @@ static bool block_ready(struct hy_watcher *w, uint64_t start)
 		block_flush(w);
 	if (!block->count)
 		block->base_ns = start;
+	if (!block->count && !block->passes)
+		w->born_ns = start;
 	return block->count < HY_BLOCK_RECORDS;
 }
 
@@ -402,6 +402,7 @@ void hy_watch_pass_open(struct hy_graph *g)
 static void pass_over(bool counts)
 {
 	struct hy_watcher *w;
+	uint64_t now;
 
 	if (!hy_gate.records)
 		return;
@@ -409,8 +410,11 @@ static void pass_over(bool counts)
 	if (!w)
 		return;
 	record_close(w);
+	now = hy_now();
+	if (!w->block->count && !w->block->passes)
+		w->born_ns = now;
 	w->block->passes += counts;
-	if (hy_now() - w->hit_ns >= HY_BLOCK_AGE_NS)
+	if (now - w->born_ns >= HY_BLOCK_AGE_NS)
 		block_flush(w);
 }
 
@@ -445,4 +449,12 @@ void hy_watch_reports(int change)
 {
 	__atomic_add_fetch(&hy_gate.reports, (uint16_t)change,
 			   __ATOMIC_RELAXED);
+}
+
+HY_FRAME bool hyphae_watched(void)
+{
+	uint64_t watched = load_relaxed(&hyphae_watch_semaphore) != 0;
+
+	hy_probe_watch(watched);
+	return watched;
 }

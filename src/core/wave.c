@@ -51,7 +51,7 @@ static NOINLINE void store_slowly(struct hy_graph *g, struct hy_cell *c,
 		hy_error_unref(error);
 	}
 	if (c->flags & F_BOXED && old)
-		hy_box_put(g, c, type, hy_box_of(old));
+		hy_box_put(g, type, hy_box_of(old));
 }
 
 HY_FRAME uint64_t hy_write_value(struct hy_graph *g, struct hy_cell *c,
@@ -71,7 +71,7 @@ HY_FRAME uint64_t hy_write_value(struct hy_graph *g, struct hy_cell *c,
 			store_slowly(g, c, type, word);
 			hy_flags_set(c, F_VALUE_NEW, 0);
 		} else if (c->flags & F_BOXED) {
-			hy_box_put(g, c, type, hy_box_of(word));
+			hy_box_put(g, type, hy_box_of(word));
 		}
 	}
 	hy_probe_write_value(g, c, type, changed);
@@ -91,7 +91,6 @@ void hy_set_error(struct hy_graph *g, struct hy_cell *c,
 	struct hy_cold *cold = hy_cold_of(c);
 	struct hy_error *old = cold->error;
 	uint64_t word = c->word;
-	bool inherited = error->refs > 1;
 
 	if (!(c->flags & F_NO_VALUE))
 		hy_flags_set(c, F_TURNED, 0);
@@ -103,22 +102,21 @@ void hy_set_error(struct hy_graph *g, struct hy_cell *c,
 	/* Nothing stale is kept: whoever comes back differs from nothing. */
 	if (c->flags & F_BOXED && word) {
 		c->word = 0;
-		hy_box_put(g, c, c->type, hy_box_of(word));
+		hy_box_put(g, c->type, hy_box_of(word));
 	}
-	if (!inherited)
-		probe_error(c, error->code, error->message);
 }
 
 /* ---- fanout ------------------------------------------------------------ */
 
 /* Queue a cell that an input touched; depth first if the wave is eager. */
-static inline void touch(struct hy_graph *g, struct hy_derived *d)
+static inline void touch(struct hy_graph *g, struct hy_derived *d, uint32_t why)
 {
-	if (unlikely(g->depth_first))
-		g->stack[g->nstack++] =
-			(struct hy_eager_entry){&d->cell, g->depth + 1, 0};
-	else
-		hy_queue_push(&g->queue, d);
+	if (likely(!g->depth_first)) {
+		hy_queue_push(&g->queue, d, why);
+		return;
+	}
+	g->stack[g->nstack++] = (struct hy_eager_entry){
+		&d->cell, g->depth + 1, (uint16_t)why, 0};
 }
 
 /* A change of state, or of where the value lies: tell cells of many inputs. */
@@ -139,19 +137,22 @@ static void update_fan_in(struct hy_cell *c, struct hy_edge *e)
 static inline void spread(struct hy_graph *g, struct hy_cell *c)
 {
 	struct hy_edge *head = c->deps, *e;
+	uint32_t why = F_VALUE_TOUCH;
 
 	if (unlikely(c->flags & (F_BOXED | F_TURNED | F_END_NEW))) {
+		if (!(c->flags & F_VALUE_NEW))
+			why = 0;
 		for (e = head; e; e = e->next)
 			update_fan_in(c, e);
 		hy_flags_set(c, 0, F_TURNED);
 	}
 	if (likely(!g->depth_first)) {
 		for (e = head; e; e = e->next)
-			touch(g, e->owner);
+			touch(g, e->owner, why);
 	} else if (head) {
 		/* The last pushed is the first to run: back to front. */
 		for (e = head->prev;; e = e->prev) {
-			touch(g, e->owner);
+			touch(g, e->owner, why);
 			if (e == head)
 				break;
 		}
@@ -486,6 +487,7 @@ static void set_failure(struct hy_graph *g, struct hy_cell *c, int code)
 	if (c->flags & F_ERROR && held->code == code && !*held->message)
 		return;
 	hy_set_error(g, c, hy_error_new(code, ""), false);
+	probe_error(c, code, "");
 }
 
 static void inherit_error(struct hy_graph *g, struct hy_cell *c,
@@ -553,15 +555,13 @@ static NOINLINE struct result compute_boxed(struct hy_graph *g,
 		if (!box)
 			return (struct result){-ENOMEM, false};
 		r = d->op->run(g, d, box->payload);
-		if (r != HY_VALUE && !hy_cold_of(c)->spare)
-			hy_cold_of(c)->spare = box;
-		else if (r != HY_VALUE)
-			hy_free(box);
+		if (r != HY_VALUE)
+			hy_box_spare(c, box);
 	}
 	if (r != HY_VALUE)
 		return (struct result){r, false};
 	if (c->flags & F_DEAD) { /* released in its own function */
-		hy_box_put(g, NULL, c->type, box);
+		hy_box_put(g, c->type, box);
 		return (struct result){r, false};
 	}
 	hy_write_value(g, c, c->type, (uintptr_t)box);
@@ -591,39 +591,42 @@ static void end_with_inputs(struct hy_graph *g, struct hy_derived *d)
 	hy_unlink_inputs(g, d);
 }
 
-static inline struct result compute_any(struct hy_graph *g,
-					struct hy_derived *d)
+/* No function runs: an input has no value, or did nothing but end. */
+static NOINLINE bool follow(struct hy_graph *g, struct hy_derived *d)
 {
-	struct hy_cell *c = &d->cell, *bad;
-	struct result result = {HY_KEEP, false};
+	struct hy_cell *c = &d->cell;
+	struct hy_cell *bad;
 
-	if (likely(inputs_have_values(d))) {
-		result = compute_value(g, d);
-		if (unlikely(c->flags & F_DEAD))
-			return result;
-		if (unlikely(result.outcome < 0))
-			set_failure(g, c, result.outcome);
-	} else {
+	if (c->flags & (F_DEAD | F_ENDED))
+		return false;
+	if (!inputs_have_values(d)) {
 		bad = blocking_input(d);
 		if (bad)
 			inherit_error(g, c, bad);
-		if (c->flags & F_FAILED) {
-			hy_unlink_inputs(g, d);
-			return result;
-		}
 	}
+	if (c->flags & F_FAILED)
+		hy_unlink_inputs(g, d);
+	else if (inputs_ended(d))
+		end_with_inputs(g, d);
+	return c->flags & (F_VALUE_NEW | F_END_NEW);
+}
+
+static inline struct result compute_any(struct hy_graph *g,
+					struct hy_derived *d)
+{
+	struct hy_cell *c = &d->cell;
+	struct result result = compute_value(g, d);
+
+	if (unlikely(c->flags & F_DEAD))
+		return result;
+	if (unlikely(result.outcome < 0))
+		set_failure(g, c, result.outcome);
 	if (unlikely(inputs_ended(d)))
 		end_with_inputs(g, d);
 	return result;
 }
 
-static inline bool changed(const struct hy_cell *c)
-{
-	return c->flags & (F_VALUE_NEW | F_END_NEW);
-}
-
-static NOINLINE void compute_watched(struct hy_graph *g,
-				     struct hy_derived *d)
+static NOINLINE void compute_watched(struct hy_graph *g, struct hy_derived *d)
 {
 	uint64_t start = hy_now();
 	struct result result = compute_any(g, d);
@@ -634,15 +637,21 @@ static NOINLINE void compute_watched(struct hy_graph *g,
 
 HY_FRAME bool hy_compute(struct hy_graph *g, struct hy_derived *d)
 {
-	if (unlikely(d->cell.flags & (F_DEAD | F_ENDED)))
-		return false;
+	uint32_t flags = d->cell.flags;
+
+	hy_flags_set(&d->cell, 0, F_QUEUED | F_VALUE_TOUCH);
+	if (unlikely((flags & (F_DEAD | F_ENDED | F_VALUE_TOUCH)) !=
+		     F_VALUE_TOUCH) ||
+	    unlikely(!inputs_have_values(d)))
+		return follow(g, d);
 	hy_probe_compute(g, &d->cell, d->op);
 	if (hy_watched())
 		compute_watched(g, d);
 	else
 		compute_any(g, d);
 	HY_FRAME_END();
-	return changed(&d->cell) && !(d->cell.flags & F_DEAD);
+	flags = d->cell.flags;
+	return flags & (F_VALUE_NEW | F_END_NEW) && !(flags & F_DEAD);
 }
 
 /* ---- the wave ------------------------------------------------------------ */
@@ -683,7 +692,7 @@ static void eager_fire(struct hy_graph *g, struct hy_cell *c,
 {
 	g->depth = depth;
 	if (c->subs) {
-		g->stack[g->nstack++] = (struct hy_eager_entry){c, depth, 1};
+		g->stack[g->nstack++] = (struct hy_eager_entry){c, depth, 0, 1};
 		spread(g, c);
 	} else {
 		hy_fanout(g, c, c->type, depth, NULL, 0);
@@ -698,6 +707,7 @@ static void eager_run(struct hy_graph *g, struct hy_cell *source)
 	while (g->nstack) {
 		struct hy_eager_entry e = g->stack[--g->nstack];
 
+		hy_flags_set(e.cell, e.why, 0);
 		if (e.subs) {
 			g->deliver_limit = newest_id(g);
 			fanout_subs(g, e.cell, e.depth, e.cell->subs,
@@ -712,13 +722,20 @@ static void eager_run(struct hy_graph *g, struct hy_cell *source)
 
 /* ---- notify --------------------------------------------------------------- */
 
+static void fail_source(struct hy_graph *g, struct hy_cell *c,
+			struct hy_error *error)
+{
+	hy_set_error(g, c, error, true);
+	probe_error(c, error->code, error->message);
+}
+
 static NOINLINE void end_source(struct hy_graph *g, struct hy_cell *c,
 				uint64_t kind, uint64_t word)
 {
 	if (kind == HYPHAE_COMPLETE)
 		hy_flags_set(c, F_COMPLETE | F_END_NEW, 0);
 	else
-		hy_set_error(g, c, (struct hy_error *)(uintptr_t)word, true);
+		fail_source(g, c, (struct hy_error *)(uintptr_t)word);
 }
 
 /* A source changed: run what follows, or note it for the flush. */
@@ -763,38 +780,66 @@ HY_FRAME int hy_notify(struct hy_graph *g, struct hy_cell *c,
 static void flush_entry(struct hy_graph *g, struct hy_log_entry *entry)
 {
 	struct hy_cell *c = entry->cell;
-	struct hy_error *error = entry->error;
 
 	if (c->flags & F_ENDED) { /* by another log, before this one */
 		if (entry->what & LOG_VALUE && c->flags & F_BOXED)
-			hy_box_put(g, NULL, c->type, hy_box_of(entry->word));
-		hy_error_unref(error);
+			hy_box_put(g, c->type, hy_box_of(entry->word));
+		hy_error_unref(entry->error);
+		entry->what = 0;
 		return;
 	}
 	if (entry->what & LOG_VALUE)
 		hy_notify(g, c, c->type, HYPHAE_VALUE, entry->word);
 	if (entry->what & LOG_COMPLETE)
 		hy_notify(g, c, c->type, HYPHAE_COMPLETE, 0);
-	if (entry->what & LOG_FAIL)
-		hy_notify(g, c, c->type, HYPHAE_ERROR, (uintptr_t)error);
+	if (entry->what == LOG_FAIL)
+		hy_notify(g, c, c->type, HYPHAE_ERROR,
+			  (uintptr_t)entry->error);
 }
 
-void hy_flush(struct hy_graph *g, struct hy_log *log, bool batch)
+static void fire_gathered(struct hy_graph *g)
 {
-	bool together = batch || !(g->flags & HYPHAE_EAGER);
-
-	g->gathering = together;
-	g->ngathered = 0;
-	for (size_t i = 0; i < log->count; i++) {
-		hy_log_forget(g, &log->entries[i]);
-		flush_entry(g, &log->entries[i]);
-	}
 	g->gathering = false;
 	for (size_t i = 0; i < g->ngathered; i++) {
 		hy_flags_set(g->gathered[i], 0, F_GATHERED);
 		fire(g, g->gathered[i]);
 	}
+	g->ngathered = 0;
 	wave(g);
+}
+
+/*
+ * An error takes the place of the value that was written before it in the
+ * same log; so that nobody misses that value, the error is a second wave.
+ */
+static void fail_after_value(struct hy_graph *g, struct hy_log *log)
+{
+	bool any = false;
+
+	g->gathering = true;
+	for (size_t i = 0; i < log->count; i++) {
+		struct hy_log_entry *entry = &log->entries[i];
+
+		if (entry->what != (LOG_VALUE | LOG_FAIL))
+			continue;
+		any = true;
+		hy_notify(g, entry->cell, entry->cell->type, HYPHAE_ERROR,
+			  (uintptr_t)entry->error);
+	}
+	g->gathering = false;
+	if (any)
+		fire_gathered(g);
+}
+
+void hy_flush(struct hy_graph *g, struct hy_log *log)
+{
+	g->gathering = true;
+	for (size_t i = 0; i < log->count; i++) {
+		hy_log_forget(&log->entries[i]);
+		flush_entry(g, &log->entries[i]);
+	}
+	fire_gathered(g);
+	fail_after_value(g, log);
 	for (size_t i = 0; i < log->count; i++)
 		hy_cell_put(g, log->entries[i].cell);
 	log->count = 0;
@@ -836,14 +881,10 @@ void hy_compute_first(struct hy_graph *g, struct hy_derived *d)
 		bool shares = d->op == &hy_op_filter;
 
 		if (c->flags & F_BOXED && !shares) {
-			box = hy_box_new(c->type);
-			if (!box)
-				set_failure(g, c, -ENOMEM);
-			else
-				out = box->payload;
+			box = hy_box_take(c); /* hy_derive() saw to it */
+			out = box->payload;
 		}
-		if (!(c->flags & F_BOXED) || box || shares)
-			r = d->op->run(g, d, out);
+		r = d->op->run(g, d, out);
 		if (r == HY_VALUE) {
 			if (c->flags & F_BOXED && shares) {
 				box = hy_box_of(d->one.input->word);
@@ -852,7 +893,8 @@ void hy_compute_first(struct hy_graph *g, struct hy_derived *d)
 			c->word = c->flags & F_BOXED ? (uintptr_t)box : word;
 			hy_flags_set(c, 0, F_NONE);
 		} else {
-			hy_free(box);
+			if (box)
+				hy_box_spare(c, box);
 			if (r < 0)
 				set_failure(g, c, r);
 		}

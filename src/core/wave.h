@@ -14,8 +14,8 @@
  * A cell with subscribers queues its derived cells when it changes, and fans
  * out later, when it calls its subscribers.  Each change is one fan-out.
  *
- * In an eager graph a write outside a batch goes depth first instead; the
- * same functions, with a stack (`eager_run`).
+ * In an eager graph a bare write goes depth first instead: the same
+ * functions, with a stack (`eager_run`).
  *
  * All of it is called by the drainer with the lock held.
  */
@@ -43,8 +43,11 @@ void hy_fanout(struct hy_graph *g, struct hy_cell *c,
 	       const struct hyphae_type *type, uint64_t height,
 	       struct hy_sub *first, uint64_t last);
 
-/* The whole of a log, as one wave. */
-void hy_flush(struct hy_graph *g, struct hy_log *log, bool batch);
+/*
+ * The whole of a log, as one wave (in an eager graph too), and one more for
+ * the sources that were written and then failed.
+ */
+void hy_flush(struct hy_graph *g, struct hy_log *log);
 
 /* Hold an error instead of a value (takes it); terminal: for good. */
 void hy_set_error(struct hy_graph *g, struct hy_cell *c,
