@@ -28,7 +28,7 @@
 #define MANY_MAX 10000
 
 static struct hyphae_graph *graph, *eager;
-static struct hyphae_cell *dial, *knob, *lever, *tap;
+static struct hyphae_cell *dial, *knob, *lever, *bed, *tap;
 static struct hyphae_cell *old[OLD], *made[MANY_MAX], *many[MANY_MAX];
 static size_t nold, nmade, nmany;
 static int64_t next_value = 1;
@@ -107,13 +107,14 @@ static void build(void)
 	dial = source(graph, "dial");
 	knob = source(graph, "knob");
 	lever = source(graph, "lever");
+	bed = source(graph, "bed");
 	tap = source(eager, "tap");
 	hyphae_subscribe(join(dial, map(dial, "double"), "sum"), on_sum, NULL);
 	hyphae_subscribe(lever, on_lever, NULL);
 	hyphae_subscribe(join(map(tap, "left"), map(tap, "right"), "join"),
 			 on_sum, NULL);
 	for (nold = 0; nold < OLD; nold++)
-		old[nold] = hyphae_map_at(knob, &hyphae_int64, twice, NULL,
+		old[nold] = hyphae_map_at(bed, &hyphae_int64, twice, NULL,
 					  "garden.c:3");
 }
 

@@ -91,6 +91,18 @@ static void check_operands(struct subject *subject, const struct note *note,
 			 note->name, count, probe->args, note->args);
 }
 
+/* Two probes at one place, where a linker folded them, cannot be told apart. */
+static void check_place(struct subject *subject, const struct note *note)
+{
+	for (size_t i = 0; i < subject->binary->count; i++) {
+		const struct note *other = &subject->binary->notes[i];
+
+		if (other != note && other->pc == note->pc)
+			complain(subject, "%s and %s are at one place",
+				 note->name, other->name);
+	}
+}
+
 /*
  * The nop that a tracer replaces is one byte, and no five-byte nop follows,
  * on which newer tracers would rather attach: Linux 6.18 turns that into a
@@ -127,25 +139,39 @@ static void check_base(struct subject *subject, const struct note *note)
 			 (unsigned long long)subject->binary->base);
 }
 
-/* records and the detail probes have one each, in one word; others none. */
+/*
+ * The semaphore of `records` begins the gate word, that of all detail probes
+ * follows it.  A plain probe has a word of its own that nobody tests, since
+ * <sys/sdt.h> wants one, and it must not open the gate.
+ */
 static void check_semaphore(struct subject *subject, const struct note *note,
 			    const struct probe *probe)
 {
 	const struct note *records = binary_note(subject->binary, "records");
-	uint64_t want = 0;
+	uint64_t gate = records ? records->semaphore : 0;
+	uint64_t want = probe->gate == 'd' ? gate + 2 : gate;
 
-	if (probe->gate == 'r' || probe->gate == 'd')
-		want = records ? records->semaphore : 0;
-	if (probe->gate == 'd')
-		want += 2;
-	if (note->semaphore != want)
+	if (probe->gate == 'p') {
+		if (note->semaphore >= gate && note->semaphore < gate + 16)
+			complain(subject, "%s opens the gate", note->name);
+		for (size_t i = 0; i < subject->binary->count; i++) {
+			const struct note *other = &subject->binary->notes[i];
+
+			if (other != note &&
+			    other->semaphore == note->semaphore)
+				complain(subject, "%s and %s share a semaphore",
+					 note->name, other->name);
+		}
+	} else if (note->semaphore != want) {
 		complain(subject, "%s: its semaphore is at 0x%llx, not 0x%llx",
 			 note->name, (unsigned long long)note->semaphore,
 			 (unsigned long long)want);
-	if (probe->gate == 'r' && (note->semaphore == 0 || note->semaphore % 8))
-		complain(subject, "the semaphore word is at 0x%llx",
-			 (unsigned long long)note->semaphore);
-	if (want && !binary_writable(subject->binary, want, 2))
+	}
+	if (probe->gate == 'r' && (gate == 0 || gate % 8))
+		complain(subject, "the gate is at 0x%llx",
+			 (unsigned long long)gate);
+	if (note->semaphore % 2 ||
+	    !binary_writable(subject->binary, note->semaphore, 2))
 		complain(subject, "%s: its semaphore cannot be written",
 			 note->name);
 }
@@ -174,6 +200,7 @@ static void check_notes(struct subject *subject)
 			continue;
 		}
 		check_operands(subject, note, &probes[i]);
+		check_place(subject, note);
 		check_bytes(subject, note);
 		check_base(subject, note);
 		check_semaphore(subject, note, &probes[i]);

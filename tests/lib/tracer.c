@@ -53,6 +53,16 @@ long long bpftrace_number(struct run *bpftrace, const char *map)
 	return -1;
 }
 
+long long bpftrace_hits(struct run *bpftrace, const char *probe)
+{
+	char end[128];
+	const char *at;
+
+	snprintf(end, sizeof(end), ":hyphae:%s]: ", probe);
+	at = strstr(run_out(bpftrace), end);
+	return at ? strtoll(at + strlen(end), NULL, 10) : 0;
+}
+
 uint64_t gate_of(pid_t pid, const char *path)
 {
 	struct binary *binary = binary_open(path);

@@ -26,6 +26,9 @@ int bpftrace_end(struct run *bpftrace);
 /* "@name: 7" or "@name[key]: 7" in what it printed; -1 if there is none. */
 long long bpftrace_number(struct run *bpftrace, const char *map);
 
+/* The same for a map whose key is `probe`: the hits of one of ours, or 0. */
+long long bpftrace_hits(struct run *bpftrace, const char *probe);
+
 /*
  * The gate of a process: 4 numbers of 16 bits, see probes/abi.h.  `path` is
  * the file that carries the probes, as the process maps it.

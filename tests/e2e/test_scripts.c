@@ -1,0 +1,540 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The scripts in probes/, each run by the real bpftrace against a program
+ * that does a known number of things, static and with the shared library.
+ * What they count is compared for equality.
+ *
+ * The order is fixed by handshakes: the program has built its graph and
+ * waits; the script prints that it traces, which bpftrace shows once all its
+ * probes are on; the program works and says that it is done; the script gets
+ * SIGINT, as from Ctrl-C.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <ctype.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "core/types.h"
+#include "run.h"
+
+static const char *const programs[] = {
+	"tests/e2e/prog_scripts",
+	"tests/e2e/prog_scripts-shared",
+};
+
+/* What one run of a script printed, until the next run. */
+static const char *out;
+static struct run *script, *program;
+
+static struct run *start_program(const char *name, const char *actions)
+{
+	const char *argv[24] = {in_build(name)};
+	static char words[256];
+	size_t n = 1;
+
+	snprintf(words, sizeof(words), "%s", actions);
+	for (char *w = strtok(words, " "); w; w = strtok(NULL, " ")) {
+		assert_true(n + 1 < sizeof(argv) / sizeof(argv[0]));
+		argv[n++] = w;
+	}
+	return run_start_how(argv, &(struct run_how){.keep_stdin = true});
+}
+
+/* Both are running, and the script traces. */
+static void begin(const char *name, const char *file, const char *argument,
+		  const char *actions)
+{
+	const char *argv[] = {NULL, "-p", NULL, argument, NULL};
+	char path[64], pid[16];
+
+	run_close(script);
+	run_close(program);
+	script = NULL;
+	program = start_program(name, actions);
+	assert_non_null(program);
+	assert_true(run_wait_text(program, "ready\n", RUN_LIMIT));
+	snprintf(path, sizeof(path), "probes/%s", file);
+	snprintf(pid, sizeof(pid), "%d", (int)program->pid);
+	argv[0] = path;
+	argv[2] = pid;
+	script = run_start(argv);
+	assert_non_null(script);
+	if (!run_wait_text(script, "Ctrl-C to end.\n", RUN_LIMIT)) {
+		print_message("%s%s", run_out(script), run_err(script));
+		fail_msg("%s does not trace", path);
+	}
+}
+
+static void work(void)
+{
+	assert_int_equal(run_say(program, "go"), 0);
+	assert_true(run_wait_text(program, "done\n", RUN_LIMIT));
+}
+
+static void narrow(void)
+{
+	for (const char *line = out; *line;) {
+		size_t length = strcspn(line, "\n");
+
+		if (length >= 80)
+			fail_msg("too wide: %.*s", (int)length, line);
+		line += length + (line[length] == '\n');
+	}
+}
+
+static void end(void)
+{
+	assert_int_equal(run_kill(script, SIGINT), 0);
+	assert_int_equal(run_wait(script, RUN_LIMIT), 0);
+	out = run_out(script);
+	narrow();
+}
+
+/* The three in a row. */
+static void trace(const char *name, const char *file, const char *argument,
+		  const char *actions)
+{
+	begin(name, file, argument, actions);
+	work();
+	end();
+}
+
+/* ---- reading what a script printed -------------------------------------- */
+
+static size_t lines_with(const char *start)
+{
+	size_t n = 0;
+
+	for (const char *at = out; (at = strstr(at, start)); at++)
+		n += at == out || at[-1] == '\n';
+	return n;
+}
+
+/* The rest of the line that starts with `start`, or NULL. */
+static const char *rest_of(const char *start)
+{
+	for (const char *at = out; (at = strstr(at, start)); at++) {
+		if (at == out || at[-1] == '\n')
+			return at + strlen(start);
+	}
+	return NULL;
+}
+
+/* "@map: 7" or "@map[key]: 7" */
+static long long number(const char *map)
+{
+	char start[128];
+	const char *rest;
+
+	snprintf(start, sizeof(start), "%s: ", map);
+	rest = rest_of(start);
+	if (!rest) {
+		print_message("%s", out);
+		fail_msg("no %s", map);
+	}
+	return strtoll(rest, NULL, 10);
+}
+
+/* "@map[ID, name]: " of the cell, whatever its id; the rest of the line. */
+static const char *cell_rest(const char *map, const char *name)
+{
+	char start[64], end_of_key[64];
+
+	snprintf(start, sizeof(start), "%s[", map);
+	snprintf(end_of_key, sizeof(end_of_key), ", %s]: ", name);
+	for (const char *at = out; (at = strstr(at, start)); at++) {
+		const char *key = at + strlen(start);
+
+		key += strspn(key, "0123456789");
+		if (!strncmp(key, end_of_key, strlen(end_of_key)))
+			return key + strlen(end_of_key);
+	}
+	print_message("%s", out);
+	fail_msg("no cell %s in %s", name, map);
+	return NULL;
+}
+
+static long long of_cell(const char *map, const char *name)
+{
+	return strtoll(cell_rest(map, name), NULL, 10);
+}
+
+/* All that is counted in the histogram whose first line ends at `at`. */
+static long long in_histogram(const char *at)
+{
+	long long sum = 0;
+
+	for (at = strchr(at, '\n'); at && (at[1] == '[' || at[1] == '(');
+	     at = strchr(at + 1, '\n')) {
+		const char *bar = strchr(at + 1, '|');
+
+		assert_non_null(bar);
+		while (!isdigit((unsigned char)bar[-1]))
+			bar--;
+		while (isdigit((unsigned char)bar[-1]))
+			bar--;
+		sum += strtoll(bar, NULL, 10);
+	}
+	return sum;
+}
+
+/* The count of the bucket `bucket` of "@map: ". */
+static long long in_bucket(const char *map, const char *bucket)
+{
+	char start[64];
+	const char *at, *last;
+
+	snprintf(start, sizeof(start), "%s: \n", map);
+	at = rest_of(start);
+	assert_non_null(at);
+	last = strstr(at, "\n\n");
+	at = strstr(at, bucket);
+	assert_true(at && (!last || at < last));
+	return strtoll(at + strlen(bucket), NULL, 10);
+}
+
+static long long histogram(const char *map)
+{
+	char start[64];
+	const char *at;
+
+	snprintf(start, sizeof(start), "%s: ", map);
+	at = rest_of(start);
+	assert_non_null(at);
+	return in_histogram(at);
+}
+
+#define FOR_BOTH(name)                                                         \
+	for (size_t both_ = 0; both_ < 2; both_++)                             \
+		for (const char *name = programs[both_]; name; name = NULL)
+
+/* ---- the scripts ---------------------------------------------------------- */
+
+static void fanouts(void **state)
+{
+	(void)state;
+	NEED_BPF();
+	FOR_BOTH(name)
+	{
+		trace(name, "fanouts.bt", NULL,
+		      "sets 23 repeats 5 diamonds 11 batches 7");
+		assert_int_equal(of_cell("@fanouts", "dial"), 30);
+		assert_int_equal(of_cell("@fanouts", "double"), 30);
+		assert_int_equal(of_cell("@fanouts", "sum"), 30);
+		assert_int_equal(of_cell("@fanouts", "knob"), 7);
+		assert_int_equal(of_cell("@fanouts", "tap"), 11);
+		assert_int_equal(of_cell("@fanouts", "left"), 11);
+		assert_int_equal(of_cell("@fanouts", "right"), 11);
+		assert_int_equal(of_cell("@fanouts", "join"), 22);
+		assert_int_equal(lines_with("@fanouts["), 8);
+		assert_int_equal(number("@total_fanouts"), 152);
+		assert_int_equal(number("@untracked"), 0);
+	}
+}
+
+/* 4096 cells have room; the script says how many fan-outs had none. */
+static void fanouts_of_too_many_cells(void **state)
+{
+	(void)state;
+	NEED_BPF();
+	trace(programs[0], "fanouts.bt", NULL, "-m 4201 many 4201");
+	assert_int_equal(lines_with("@fanouts["), 20);
+	assert_int_equal(number("@total_fanouts"), 4201);
+	assert_int_equal(number("@untracked"), 4201 - 4096);
+}
+
+/* The program ends first: so does the script, and has everything. */
+static void fanouts_of_a_program_that_ends(void **state)
+{
+	(void)state;
+	NEED_BPF();
+	begin(programs[0], "fanouts.bt", NULL, "sets 23");
+	work();
+	assert_int_equal(run_kill(program, SIGKILL), 0);
+	assert_int_equal(run_wait(program, RUN_LIMIT), 128 + SIGKILL);
+	assert_int_equal(run_wait(script, RUN_LIMIT), 0);
+	out = run_out(script);
+	assert_int_equal(of_cell("@fanouts", "dial"), 23);
+	assert_int_equal(number("@total_fanouts"), 69);
+}
+
+static void fanout_latency(void **state)
+{
+	(void)state;
+	NEED_BPF();
+	FOR_BOTH(name)
+	{
+		trace(name, "fanout_latency.bt", NULL, "sets 23 diamonds 7");
+		assert_int_equal(in_histogram(cell_rest("@ns", "dial")), 23);
+		assert_int_equal(in_histogram(cell_rest("@ns", "double")), 23);
+		assert_int_equal(in_histogram(cell_rest("@ns", "sum")), 23);
+		assert_int_equal(in_histogram(cell_rest("@ns", "tap")), 7);
+		assert_int_equal(in_histogram(cell_rest("@ns", "join")), 14);
+		assert_int_equal(number("@cells"), 7);
+		assert_int_equal(number("@total_fanouts"), 69 + 35);
+		assert_int_equal(lines_with("@cell_ns["), 7);
+		assert_true(of_cell("@cell_ns", "dial") > 0);
+		assert_int_equal(number("@untracked"), 0);
+		assert_int_equal(lines_with("@ns_of_other_cells: \n"), 0);
+	}
+}
+
+static void fanout_latency_of_too_many_cells(void **state)
+{
+	(void)state;
+	NEED_BPF();
+	trace(programs[0], "fanout_latency.bt", NULL, "-m 151 many 151");
+	assert_int_equal(number("@cells"), 128);
+	assert_int_equal(number("@total_fanouts"), 151);
+	assert_int_equal(histogram("@ns_of_other_cells"), 151 - 128);
+}
+
+static void refires(void **state)
+{
+	(void)state;
+	NEED_BPF();
+	FOR_BOTH(name)
+	{
+		trace(name, "refires.bt", NULL, "sets 7 diamonds 23");
+		assert_int_equal(of_cell("@refires", "join"), 23);
+		assert_int_equal(lines_with("@refires["), 1);
+		assert_int_equal(of_cell("@percent", "join"), 50);
+		assert_int_equal(of_cell("@percent", "left"), 0);
+		assert_int_equal(of_cell("@percent", "dial"), 0);
+		assert_int_equal(lines_with("@percent["), 7);
+		assert_int_equal(number("@total_fires"), 3 * 7 + 5 * 23);
+		assert_int_equal(number("@total_refires"), 23);
+		assert_int_equal(number("@total_percent"), 2300 / 136);
+		assert_int_equal(number("@total_passes"), 30);
+		assert_int_equal(in_bucket("@refires_per_pass", "[0]"), 7);
+		assert_int_equal(in_bucket("@refires_per_pass", "[1]"), 23);
+		assert_int_equal(histogram("@refires_per_pass"), 30);
+		assert_int_equal(number("@refires_worst_pass"), 1);
+		assert_int_equal(number("@untracked"), 0);
+	}
+}
+
+/* The lines with a time of day: one a slow call. */
+static size_t slow_lines(void)
+{
+	size_t n = 0;
+
+	for (const char *at = out; (at = strstr(at, "  0x")); at++)
+		n++;
+	return n;
+}
+
+/*
+ * Lines that bpftrace has not shown yet when it is interrupted are lost, so
+ * wait for them first.
+ */
+static void wait_slow_lines(size_t n)
+{
+	char text[32];
+
+	for (int tries = 0; tries < RUN_LIMIT / 20; tries++) {
+		out = run_out(script);
+		if (slow_lines() >= n)
+			return;
+		run_wait_text(script, "never printed", 20);
+	}
+	snprintf(text, sizeof(text), "%zu slow calls", n);
+	fail_msg("%s were not shown", text);
+}
+
+/* Threshold 0: every call. */
+static void slow_subscribers_all(void **state)
+{
+	(void)state;
+	NEED_BPF();
+	FOR_BOTH(name)
+	{
+		begin(name, "slow_subscribers.bt", "0", "quick 23 sets 7");
+		work();
+		wait_slow_lines(30);
+		end();
+		assert_int_equal(slow_lines(), 30);
+		assert_int_equal(of_cell("@slow", "lever"), 23);
+		assert_int_equal(of_cell("@slow", "sum"), 7);
+		assert_int_equal(lines_with("@slow["), 2);
+		assert_int_equal(lines_with("@slow_max_us["), 2);
+		assert_int_equal(lines_with("@where_slow["), 2);
+		assert_int_equal(lines_with("@where_slow[on_lever, "), 1);
+		assert_int_equal(lines_with("@where_slow[on_sum, "), 1);
+		assert_int_equal(number("@total_calls"), 30);
+		assert_int_equal(number("@total_slow"), 30);
+		assert_int_equal(number("@untracked"), 0);
+	}
+}
+
+/* 3 calls of 400 ms among 23 that return at once; threshold 300 ms. */
+static void slow_subscribers_over_threshold(void **state)
+{
+	(void)state;
+	NEED_BPF();
+	begin(programs[0], "slow_subscribers.bt", "300000",
+	      "quick 11 slow 3 400 quick 12");
+	work();
+	wait_slow_lines(3);
+	end();
+	assert_non_null(strstr(out, "slower than 300000 us"));
+	assert_int_equal(slow_lines(), 3);
+	assert_int_equal(of_cell("@slow", "lever"), 3);
+	assert_true(of_cell("@slow_max_us", "lever") >= 400000);
+	assert_int_equal(number("@total_calls"), 26);
+	assert_int_equal(number("@total_slow"), 3);
+}
+
+/* Without an argument the threshold is 1 ms. */
+static void slow_subscribers_default(void **state)
+{
+	(void)state;
+	NEED_BPF();
+	begin(programs[0], "slow_subscribers.bt", NULL, "slow 7 2");
+	work();
+	wait_slow_lines(7);
+	end();
+	assert_non_null(strstr(out, "slower than 1000 us"));
+	assert_int_equal(number("@total_calls"), 7);
+	assert_int_equal(number("@total_slow"), 7);
+}
+
+static void writes(void **state)
+{
+	(void)state;
+	NEED_BPF();
+	FOR_BOTH(name)
+	{
+		trace(name, "writes.bt", NULL, "sets 23 repeats 5 diamonds 3");
+		assert_int_equal(of_cell("@writes", "dial"), 28);
+		assert_int_equal(of_cell("@writes", "double"), 23);
+		assert_int_equal(of_cell("@writes", "sum"), 23);
+		assert_int_equal(of_cell("@writes", "tap"), 3);
+		assert_int_equal(of_cell("@writes", "left"), 3);
+		assert_int_equal(of_cell("@writes", "right"), 3);
+		assert_int_equal(of_cell("@writes", "join"), 6);
+		assert_int_equal(lines_with("@writes["), 7);
+		assert_int_equal(of_cell("@unchanged", "dial"), 5);
+		assert_int_equal(lines_with("@unchanged["), 1);
+		assert_int_equal(histogram("@total_per_second"), 89);
+		assert_int_equal(number("@total_writes"), 89);
+		assert_int_equal(number("@total_unchanged"), 5);
+		assert_int_equal(number("@total_unchanged_percent"), 500 / 89);
+		assert_int_equal(number("@untracked"), 0);
+	}
+}
+
+static void batches(void **state)
+{
+	(void)state;
+	NEED_BPF();
+	FOR_BOTH(name)
+	{
+		trace(name, "batches.bt", NULL, "batches 7 sets 11");
+		assert_int_equal(lines_with("@batches["), 1);
+		assert_int_equal(number("@total_batches"), 7);
+		assert_int_equal(number("@total_batch_writes"), 35);
+		assert_int_equal(number("@total_batch_coalesced"), 21);
+		assert_int_equal(number("@total_batch_cells_fired"), 28);
+		assert_int_equal(in_bucket("@batch_writes", "[4, 8)"), 7);
+		assert_int_equal(in_bucket("@batch_coalesced", "[2, 4)"), 7);
+		assert_int_equal(in_bucket("@batch_cells_fired", "[4, 8)"), 7);
+		assert_int_equal(number("@total_passes"), 18);
+		assert_int_equal(number("@total_pass_fires"), 28 + 33);
+		assert_int_equal(in_bucket("@pass_fires", "[4, 8)"), 7);
+		assert_int_equal(in_bucket("@pass_fires", "[2, 4)"), 11);
+		assert_int_equal(number("@untracked"), 0);
+	}
+}
+
+static void live_cells(void **state)
+{
+	long long source = sizeof(struct hy_cell) + sizeof(struct hy_cold);
+	long long map = sizeof(struct hy_derived) + sizeof(struct hy_cold);
+
+	(void)state;
+	NEED_BPF();
+	FOR_BOTH(name)
+	{
+		trace(name, "live_cells.bt", NULL, "make 23 drop 7 prune 5");
+		assert_int_equal(number("@cells[garden.c:7, source]"), 16);
+		assert_int_equal(number("@cells[garden.c:3, map]"), -5);
+		assert_int_equal(lines_with("@cells["), 2);
+		assert_int_equal(number("@bytes[garden.c:7, source]"),
+				 16 * source);
+		assert_int_equal(number("@bytes[garden.c:3, map]"), -5 * map);
+		assert_int_equal(number("@total_created"), 23);
+		assert_int_equal(number("@total_destroyed"), 12);
+		assert_int_equal(number("@total_cells"), 11);
+		assert_int_equal(number("@total_bytes"), 16 * source - 5 * map);
+		assert_int_equal(number("@untracked"), 0);
+	}
+}
+
+/* ---- the files ------------------------------------------------------------ */
+
+static const char *const files[] = {
+	"batches.bt", "fanout_latency.bt",   "fanouts.bt", "live_cells.bt",
+	"refires.bt", "slow_subscribers.bt", "writes.bt",
+};
+
+/* Each can be run as it is and explains itself in lines of 80 columns. */
+static void headers(void **state)
+{
+	static const char *const parts[] = {
+		" * Run:\n",  " * Output:\n",  " * How to read it:\n",
+		" * Cost:\n", " * Caveats:\n",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		char path[64], *text;
+		struct stat st;
+
+		snprintf(path, sizeof(path), "probes/%s", files[i]);
+		assert_int_equal(stat(path, &st), 0);
+		assert_int_equal(st.st_mode & 0111, 0111);
+		text = read_file(path);
+		assert_non_null(text);
+		assert_ptr_equal(strstr(text, "#!/usr/bin/env bpftrace\n"),
+				 text);
+		for (size_t p = 0; p < sizeof(parts) / sizeof(parts[0]); p++) {
+			if (!strstr(text, parts[p]))
+				fail_msg("%s has no%s", path, parts[p] + 2);
+		}
+		out = text;
+		narrow();
+		free(text);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(headers),
+		cmocka_unit_test(fanouts),
+		cmocka_unit_test(fanouts_of_too_many_cells),
+		cmocka_unit_test(fanouts_of_a_program_that_ends),
+		cmocka_unit_test(fanout_latency),
+		cmocka_unit_test(fanout_latency_of_too_many_cells),
+		cmocka_unit_test(refires),
+		cmocka_unit_test(slow_subscribers_all),
+		cmocka_unit_test(slow_subscribers_over_threshold),
+		cmocka_unit_test(slow_subscribers_default),
+		cmocka_unit_test(writes),
+		cmocka_unit_test(batches),
+		cmocka_unit_test(live_cells),
+	};
+
+	return cmocka_run_group_tests_name("scripts", tests, NULL,
+					   run_teardown);
+}
