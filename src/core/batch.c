@@ -54,7 +54,7 @@ static int begin_locked(struct hy_graph *g)
 	batch->next = t->batches;
 	t->batches = batch;
 	g->open_batches++;
-	g->busy |= BUSY_BATCH;
+	hy_busy(g, BUSY_BATCH, 0);
 	probe_batch(g, batch->pass);
 	return 0;
 }
@@ -102,7 +102,7 @@ static void close_batch(struct hy_graph *g, struct hy_batch *batch)
 		link = &(*link)->next;
 	*link = batch->next;
 	if (--g->open_batches == 0)
-		g->busy &= ~(uint32_t)BUSY_BATCH;
+		hy_busy(g, 0, BUSY_BATCH);
 }
 
 static int end_locked(struct hy_graph *g)
@@ -123,7 +123,7 @@ static int end_locked(struct hy_graph *g)
 		batch->next = hy_thread_of(g)->batches;
 		hy_thread_of(g)->batches = batch;
 		g->open_batches++;
-		g->busy |= BUSY_BATCH;
+		hy_busy(g, BUSY_BATCH, 0);
 		return r;
 	}
 	batch_give(g, batch);
@@ -173,7 +173,7 @@ static int settle_locked(struct hy_graph *g)
 		batch->next = t->batches;
 		t->batches = batch;
 		g->open_batches++;
-		g->busy |= BUSY_BATCH;
+		hy_busy(g, BUSY_BATCH, 0);
 	}
 	g->waiters++;
 	while (g->drainer)

@@ -103,7 +103,7 @@ int hy_drain_end(struct hy_graph *g, unsigned int waves)
 	}
 	result = g->result;
 	g->drainer = NULL;
-	g->busy &= ~(uint32_t)BUSY_DRAINING;
+	hy_busy(g, 0, BUSY_DRAINING);
 	if (hy_shared(g) && g->waiters)
 		pthread_cond_broadcast(&g->idle);
 	return result;

@@ -18,7 +18,7 @@ static inline bool hy_drain_begin(struct hy_graph *g)
 	if (g->drainer)
 		return false;
 	g->drainer = hy_thread_of(g);
-	g->busy |= BUSY_DRAINING;
+	hy_busy(g, BUSY_DRAINING, 0);
 	g->result = 0;
 	return true;
 }

@@ -8,7 +8,8 @@
 
 /*
  * A cell remembers its newest entry by the epoch of the log and the index.
- * Only if it is in several logs at once can an entry hide behind that.
+ * An entry can only hide from that if the cell is in several logs at once, or
+ * was, and is left in one that it no longer remembers (epoch 0).
  */
 struct hy_log_entry *hy_log_find(const struct hy_log *log,
 				 const struct hy_cell *c)
@@ -19,7 +20,7 @@ struct hy_log_entry *hy_log_find(const struct hy_log *log,
 		return NULL;
 	if (cold->log_epoch == log->epoch)
 		return &log->entries[cold->log_index];
-	if (cold->pending < 2)
+	if (cold->pending < 2 && cold->log_epoch)
 		return NULL;
 	for (size_t i = log->count; i-- > 0;)
 		if (log->entries[i].cell == c)
@@ -111,20 +112,19 @@ int hy_log_merge(struct hy_graph *g, struct hy_log *to, struct hy_log *from)
 		struct hy_log_entry part = from->entries[i];
 		struct hy_log_entry *entry = hy_log_find(to, part.cell);
 
+		hy_log_forget(&part);
 		if (entry && entry->what & (LOG_COMPLETE | LOG_FAIL)) {
 			/* Ended in between by another thread: too late. */
 			if (part.what & LOG_VALUE && part.cell->flags & F_BOXED)
 				hy_box_put(g, part.cell->type,
 					   hy_box_of(part.word));
 			hy_error_unref(part.error);
-			hy_log_forget(&part);
 			hy_cell_put(g, part.cell);
 			continue;
 		}
 		if (!entry)
 			entry = append(g, to, part.cell);
 		fill(g, to, entry, part.what, part.word, part.error);
-		hy_log_forget(&part);
 		hy_cell_put(g, part.cell);
 	}
 	to->writes += from->writes;
@@ -138,6 +138,7 @@ void hy_log_forget(struct hy_log_entry *entry)
 {
 	struct hy_cold *cold = hy_cold_of(entry->cell);
 
+	cold->log_epoch = 0;
 	if (--cold->pending == 0)
 		hy_flags_set(entry->cell, 0, F_PENDING);
 }

@@ -54,7 +54,14 @@ extern uint16_t hyphae_watch_semaphore __attribute__((visibility("hidden")));
 #endif
 
 #define AT(type, member) "i"(offsetof(struct type, member))
-#define SITE(probe, ...) STAP_PROBE_ASM(hyphae, probe, __VA_ARGS__)
+
+/*
+ * The name behind the code of the function: never executed, but linkers that
+ * fold identical functions (--icf=all) then see two different ones.
+ */
+#define SITE(probe, ...)                                            \
+	".subsection 1\n\t.asciz \"" #probe "\"\n\t.subsection 0\n" \
+	STAP_PROBE_ASM(hyphae, probe, __VA_ARGS__)
 
 /* The places of the fields that most probes tell. */
 #define CELL(cell_) \
@@ -164,31 +171,29 @@ extern uint16_t hyphae_watch_semaphore __attribute__((visibility("hidden")));
 
 #else
 
-#define NO_PROBE(...)        \
-	do {                 \
-	} while (0)
-#define hy_probe_notify(g, c, kind) NO_PROBE()
-#define hy_probe_write_value(g, c, type, changed) (void)(type)
-#define hy_probe_fanout(g, c, type, height) ((void)(type), (void)(height))
-#define hy_probe_fanout_done(g, c, called, ns) ((void)(called), (void)(ns))
-#define hy_probe_compute(g, c, op) (void)(op)
-#define hy_probe_compute_done(g, c, result, ns) ((void)(result), (void)(ns))
-#define hy_probe_subscriber_done(g, c, id, ns, fn) \
-	((void)(c), (void)(id), (void)(ns), (void)(fn))
-#define hy_probe_watch(watched) (void)(watched)
-#define hy_probe_batch(graph, pass) ((void)(graph), (void)(pass))
-#define hy_probe_batch_done(graph, pass, writes, fired, coalesced) \
-	((void)(writes), (void)(fired), (void)(coalesced))
-#define hy_probe_pass(graph, pass) NO_PROBE()
-#define hy_probe_pass_done(graph, pass, fires, refires) NO_PROBE()
-#define hy_probe_cell_create(cell, op, bytes, type, site, name) \
-	((void)(op), (void)(bytes))
-#define hy_probe_cell_destroy(cell, op, bytes, type, site, name) \
-	((void)(op), (void)(bytes))
-#define hy_probe_cell_name(cell, name) NO_PROBE()
-#define hy_probe_error(cell, code, message, name) \
-	((void)(code), (void)(message))
-#define hy_probe_records(thread, block, count) NO_PROBE()
+/* Nothing, but the arguments count as used. */
+static inline void hy_no_probe(uint64_t first, ...)
+{
+	(void)first;
+}
+#define NO_PROBE(...) ((void)sizeof((hy_no_probe(0, __VA_ARGS__), 0)))
+#define hy_probe_notify(...) NO_PROBE(__VA_ARGS__)
+#define hy_probe_write_value(...) NO_PROBE(__VA_ARGS__)
+#define hy_probe_fanout(...) NO_PROBE(__VA_ARGS__)
+#define hy_probe_fanout_done(...) NO_PROBE(__VA_ARGS__)
+#define hy_probe_compute(...) NO_PROBE(__VA_ARGS__)
+#define hy_probe_compute_done(...) NO_PROBE(__VA_ARGS__)
+#define hy_probe_subscriber_done(...) NO_PROBE(__VA_ARGS__)
+#define hy_probe_batch(...) NO_PROBE(__VA_ARGS__)
+#define hy_probe_batch_done(...) NO_PROBE(__VA_ARGS__)
+#define hy_probe_pass(...) NO_PROBE(__VA_ARGS__)
+#define hy_probe_pass_done(...) NO_PROBE(__VA_ARGS__)
+#define hy_probe_cell_create(...) NO_PROBE(__VA_ARGS__)
+#define hy_probe_cell_destroy(...) NO_PROBE(__VA_ARGS__)
+#define hy_probe_cell_name(...) NO_PROBE(__VA_ARGS__)
+#define hy_probe_error(...) NO_PROBE(__VA_ARGS__)
+#define hy_probe_watch(...) NO_PROBE(__VA_ARGS__)
+#define hy_probe_records(...) NO_PROBE(__VA_ARGS__)
 
 #endif
 

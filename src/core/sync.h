@@ -37,6 +37,16 @@ static inline struct hy_thread *hy_thread_of(struct hy_graph *g)
 	return hy_shared(g) ? &hy_self.thread : &g->solo;
 }
 
+/*
+ * Say why hyphae_cell_set() may not just start, or no longer.  A shared graph
+ * never may, so its word does not change and is read without the lock.
+ */
+static inline void hy_busy(struct hy_graph *g, uint32_t set, uint32_t clear)
+{
+	if (!hy_shared(g))
+		g->busy = (g->busy & ~clear) | set;
+}
+
 static inline void hy_lock(struct hy_graph *g)
 {
 	if (hy_shared(g))

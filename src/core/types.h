@@ -308,6 +308,7 @@ struct hy_graph {
 	bool freeing; /* nothing is made, no links are mended */
 
 	/* Only looked at while somebody watches (watch.c). */
+	uint64_t clock; /* the last reading of this pass, or 0 */
 	uint64_t pass_fires, pass_refires, pass_cells;
 
 	struct hy_thread solo; /* the thread of a single-threaded graph */

@@ -187,8 +187,7 @@ void hy_box_free_spares(struct hy_cell *c)
 }
 
 /*
- * Outside the lock: a function of the user's that may not write.  A shared
- * graph is always busy; of a single-threaded one it has to be said.
+ * Around a function of the user's that may not write, outside the lock.
  */
 struct unlocked_guard {
 	struct hy_graph *graph;
@@ -201,18 +200,15 @@ static struct unlocked_guard unlocked_begin(struct hy_graph *g)
 	struct unlocked_guard saved = {t->guard, 0};
 
 	t->guard = g;
-	if (!hy_shared(g)) {
-		saved.busy = g->busy;
-		g->busy |= BUSY_GUARD;
-	}
+	saved.busy = g->busy & BUSY_GUARD;
+	hy_busy(g, BUSY_GUARD, 0);
 	return saved;
 }
 
 static void unlocked_end(struct hy_graph *g, struct unlocked_guard saved)
 {
 	hy_thread_of(g)->guard = saved.graph;
-	if (!hy_shared(g))
-		g->busy = saved.busy;
+	hy_busy(g, saved.busy, BUSY_GUARD);
 }
 
 void hy_box_unref(struct hy_graph *g, const struct hyphae_type *type,

@@ -273,13 +273,12 @@ void hy_watch_notify(struct hy_graph *g, struct hy_cell *c, uint64_t kind,
 	uint32_t flags = HY_RECORD_NOTIFY |
 			 (uint32_t)kind << HY_RECORD_KIND_SHIFT;
 
-	(void)g;
 	if (kind == HYPHAE_VALUE) {
 		count_write(c, changed);
 		flags |= HY_RECORD_WRITE | (changed ? 0 : HY_RECORD_UNCHANGED);
 	}
 	if (hy_gate.records)
-		record_open(c, hy_now(), 0, flags);
+		record_open(c, hy_clock_last(g), 0, flags);
 }
 
 static HY_FRAME void probe_compute_done(struct hy_graph *g,
@@ -392,6 +391,7 @@ static HY_FRAME void probe_batch_done(struct hy_graph *g, uint64_t pass,
 void hy_watch_pass_open(struct hy_graph *g)
 {
 	g->pass_fires = g->pass_refires = 0;
+	g->clock = 0;
 	if (hy_self.pass)
 		g->pass = hy_pass_id(hy_self.pass);
 	else if (hy_gate.detail)

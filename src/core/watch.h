@@ -19,6 +19,20 @@ static inline uint64_t hy_now(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
+/*
+ * Read the clock; and when something begins: the last reading, because it was
+ * taken when the thing before it ended.  So a cell costs two readings.
+ */
+static inline uint64_t hy_clock(struct hy_graph *g)
+{
+	return g->clock = hy_now();
+}
+
+static inline uint64_t hy_clock_last(struct hy_graph *g)
+{
+	return g->clock ? g->clock : hy_clock(g);
+}
+
 /* A propagation begins (sets graph->pass) and ends. */
 void hy_watch_pass_open(struct hy_graph *g);
 void hy_watch_pass_close(struct hy_graph *g);

@@ -226,7 +226,7 @@ static NOINLINE void tell_slowly(struct hy_graph *g, struct hy_sub *s)
 			hy_signal_error(&signal, c);
 			signal.terminal = false;
 		}
-		if (!(c->flags & F_FAILED))
+		if (!(c->flags & (F_FAILED | F_NONE)))
 			call(g, s, &signal);
 	}
 	if (c->flags & F_END_NEW && !(s->flags & SUB_DEAD)) {
@@ -247,7 +247,7 @@ static inline bool skipped(struct hy_sub *s)
 static inline void run_subscribers(struct hy_graph *g, struct hy_cell *c,
 				   struct hy_sub *s, uint64_t last)
 {
-	bool plain = !(c->flags & (F_ERROR | F_END_NEW));
+	bool plain = !(c->flags & (F_NO_VALUE | F_END_NEW));
 	struct hyphae_signal signal;
 	uint64_t called = 0;
 
@@ -277,9 +277,9 @@ static void time_subscribers(struct hy_graph *g, struct hy_sub *s,
 		if (skipped(s))
 			continue;
 		called++;
-		start = hy_now();
+		start = hy_clock_last(g);
 		tell_slowly(g, s);
-		hy_watch_subscriber(g, s, fn, hy_now() - start);
+		hy_watch_subscriber(g, s, fn, hy_clock(g) - start);
 	}
 	g->cursor = s;
 	g->called = called;
@@ -294,18 +294,18 @@ static uint64_t watched_part(struct hy_graph *g, struct hy_cell *c,
 		time_subscribers(g, first, last);
 	else
 		run_subscribers(g, c, first, last);
-	return hy_now() - start;
+	return hy_clock(g) - start;
 }
 
 static NOINLINE void fanout_watched(struct hy_graph *g, struct hy_cell *c,
 				    uint64_t height, struct hy_sub *first,
 				    uint64_t last)
 {
-	uint64_t start = hy_now(), ns;
+	uint64_t start = hy_clock_last(g), ns;
 
 	if (!first) {
 		spread(g, c);
-		hy_watch_fanout(g, c, height, start, hy_now() - start, 0);
+		hy_watch_fanout(g, c, height, start, hy_clock(g) - start, 0);
 		return;
 	}
 	ns = watched_part(g, c, first, last, start);
@@ -418,7 +418,8 @@ static NOINLINE void resume_fanout(struct hy_graph *g, struct hy_cell *c,
 				   struct hy_sub *first, uint64_t last)
 {
 	if (hy_watched()) {
-		uint64_t ns = watched_part(g, c, first, last, hy_now());
+		uint64_t ns = watched_part(g, c, first, last,
+					   hy_clock_last(g));
 
 		g->fired[0].spent_ns += ns;
 		g->fired[0].called += g->called;
@@ -500,6 +501,17 @@ static void inherit_error(struct hy_graph *g, struct hy_cell *c,
 	    hy_error_same(hy_cold_of(c)->error, error))
 		return;
 	hy_set_error(g, c, hy_error_ref(error), terminal);
+}
+
+/* The error has gone, and an input never had a value: nor has this cell. */
+static void set_none(struct hy_graph *g, struct hy_cell *c)
+{
+	struct hy_error *error = hy_cold_of(c)->error;
+
+	(void)g;
+	hy_cold_of(c)->error = NULL;
+	hy_flags_set(c, F_NONE | F_VALUE_NEW, F_ERROR);
+	hy_error_unref(error);
 }
 
 /* The first input whose error stands in the way: failed for good, or not. */
@@ -603,6 +615,8 @@ static NOINLINE bool follow(struct hy_graph *g, struct hy_derived *d)
 		bad = blocking_input(d);
 		if (bad)
 			inherit_error(g, c, bad);
+		else if (c->flags & F_ERROR)
+			set_none(g, c);
 	}
 	if (c->flags & F_FAILED)
 		hy_unlink_inputs(g, d);
@@ -628,10 +642,10 @@ static inline struct result compute_any(struct hy_graph *g,
 
 static NOINLINE void compute_watched(struct hy_graph *g, struct hy_derived *d)
 {
-	uint64_t start = hy_now();
+	uint64_t start = hy_clock_last(g);
 	struct result result = compute_any(g, d);
 
-	hy_watch_compute(g, d, start, hy_now(), result.outcome, result.wrote,
+	hy_watch_compute(g, d, start, hy_clock(g), result.outcome, result.wrote,
 			 d->cell.flags & F_VALUE_NEW);
 }
 
