@@ -9,12 +9,31 @@
 #include "bpf/census_texts.h"
 
 /* Bounds for what a process can make us do. */
-#define GRAPHS_MAX 1000000
-#define CHUNKS_MAX 4000000
-#define THREADS_MAX 100000
+#define ITEMS_MAX 1000000
+#define BYTES_MAX (16ull << 30)
 #define OFFSET_MAX 65536
 #define CHUNK_MIN 4096
 #define CHUNK_MAX (1u << 26)
+
+/*
+ * Walks along a list that may go round: it remembers an item, a later one
+ * after 1, 2, 4, ... steps, and stops when it meets that again.
+ */
+struct walker {
+	uint64_t mark;
+	uint32_t steps, next;
+};
+
+static bool go_on(struct walker *walker, uint64_t item)
+{
+	if (!item || item == walker->mark || walker->steps == ITEMS_MAX)
+		return false;
+	if (walker->steps++ == walker->next) {
+		walker->mark = item;
+		walker->next = walker->steps * 2;
+	}
+	return true;
+}
 
 static uint64_t u64_at(const unsigned char *bytes, uint32_t at)
 {
@@ -118,10 +137,10 @@ static uint64_t first_of(const struct census *census, uint64_t list)
 uint64_t census_count(const struct census *census)
 {
 	uint64_t at = first_of(census, census->layout.graphs), cells = 0;
+	struct walker walker = {0};
 	struct graph graph;
-	int n;
 
-	for (n = 0; at && n < GRAPHS_MAX; n++, at = graph.next) {
+	for (; go_on(&walker, at); at = graph.next) {
 		if (!read_graph(census, at, &graph))
 			break;
 		cells += graph.cells;
@@ -137,7 +156,7 @@ struct walk {
 	struct census_texts texts;
 	unsigned char *chunk; /* chunk_bytes */
 	unsigned char *head;  /* chunk_slots_at, the same with less read */
-	int budget;	      /* chunks still allowed */
+	uint64_t budget;      /* bytes that may still be read */
 };
 
 /* The slot as it was read, and where its texts are. */
@@ -190,14 +209,17 @@ static int walk_slots(struct walk *walk, uint64_t chunk, bool derived)
 static int walk_chunks(struct walk *walk, uint64_t chunk)
 {
 	const struct hy_layout *l = &walk->census->layout;
+	struct walker walker = {0};
 	uint32_t kind;
 	int error = 0;
 
 	for (; chunk && !error; chunk = u64_at(walk->head, l->chunk_next_at)) {
-		if (walk->budget-- <= 0 || chunk % l->chunk_bytes ||
+		if (!go_on(&walker, chunk) || chunk % l->chunk_bytes ||
+		    walk->budget < l->chunk_bytes ||
 		    !memory_read(walk->census->memory, chunk, walk->head,
 				 l->chunk_slots_at))
 			return -EPROTO;
+		walk->budget -= l->chunk_bytes;
 		kind = u32_at(walk->head, l->chunk_kind_at);
 		if (kind == HY_CHUNK_SOURCE || kind == HY_CHUNK_DERIVED)
 			error = walk_slots(walk, chunk,
@@ -220,10 +242,11 @@ int census_cells(const struct census *census,
 {
 	const struct hy_layout *l = &census->layout;
 	struct walk walk = {
-		.census = census, .visitor = visitor, .budget = CHUNKS_MAX};
+		.census = census, .visitor = visitor, .budget = BYTES_MAX};
 	uint64_t at = first_of(census, l->graphs);
+	struct walker walker = {0};
 	struct graph graph;
-	int n, error = -ENOMEM, one;
+	int error = -ENOMEM, one;
 
 	if (!head_fits(l))
 		return -EPROTO;
@@ -232,7 +255,7 @@ int census_cells(const struct census *census,
 	if (walk.chunk && walk.head &&
 	    !census_texts_open(&walk.texts, census, visitor)) {
 		error = 0;
-		for (n = 0; at && n < GRAPHS_MAX; n++, at = graph.next) {
+		for (; go_on(&walker, at); at = graph.next) {
 			if (!read_graph(census, at, &graph)) {
 				error = -EPROTO;
 				break;
@@ -253,9 +276,9 @@ void census_blocks(const struct census *census,
 {
 	const struct hy_layout *l = &census->layout;
 	uint64_t at = first_of(census, l->threads), next, block;
-	int n;
+	struct walker walker = {0};
 
-	for (n = 0; at && n < THREADS_MAX; n++, at = next) {
+	for (; go_on(&walker, at); at = next) {
 		struct piece pieces[] = {
 			{at + l->thread_next_at, &next, 8, false},
 			{at + l->thread_block_at, &block, 8, false},

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/signalfd.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
@@ -83,9 +84,20 @@ static int make_report(struct loop *loop, bool all)
 			 loop->watch.model.count);
 }
 
+/* A terminal would break lines that are too long for it. */
+static int width_of(FILE *file)
+{
+	struct winsize size;
+
+	if (ioctl(fileno(file), TIOCGWINSZ, &size) || !size.ws_col)
+		return 0;
+	return size.ws_col;
+}
+
 static int print_plain(struct loop *loop)
 {
 	struct view view = {
+		.width = width_of(loop->out),
 		.sort = loop->options->sort,
 		.ascending = column_order(loop->options->sort).ascending,
 		.line = print_line,

@@ -12,7 +12,8 @@
 struct line {
 	char text[VIEW_LINE_MOST];
 	size_t used;
-	int columns;
+	int columns; /* of the terminal, used */
+	int end;     /* where the last column ends */
 };
 
 __attribute__((format(printf, 2, 3))) static void add(struct line *line,
@@ -77,12 +78,14 @@ static void show_sums(const struct report *report, const struct view *view)
 	struct line line = {.used = 0};
 
 	add_rate(&line, report, "fires", total->counts.fires);
+	add(&line, "re-fires %.1f %%  ", 100 * row_refire_ratio(total));
 	add_rate(&line, report, "writes", total->counts.writes);
-	add_rate(&line, report, "passes", report->passes);
-	add(&line, "re-fires %.1f %%  cells %zu active of %zu",
-	    100 * row_refire_ratio(total), report->active,
+	add(&line, "cells %zu/%zu  ", report->active,
 	    report->head.alive > report->known ? (size_t)report->head.alive
 					       : report->known);
+	add_rate(&line, report, "passes", report->passes);
+	while (line.text[line.used - 1] == ' ')
+		line.text[--line.used] = '\0';
 	emit(view, LINE_TOTAL, &line);
 }
 
@@ -123,26 +126,28 @@ static void show_trust(const struct report *report, const struct view *view)
 	emit(view, losses_any(&report->lost) ? LINE_BAD : LINE_GOOD, &line);
 }
 
-/* Put a field, padded to its column, if it still fits in the view. */
+/*
+ * Put a field into its column, which ends at `line->end`, if that still fits
+ * in the view.  Numbers are never cut: one that is too wide moves those after
+ * it, until there is room to catch up.
+ */
 static bool add_field(struct line *line, const struct view *view,
 		      const struct column *column, const char *text)
 {
 	bool right = column->kind != COLUMN_TEXT;
 	char fitted[VIEW_LINE_MOST / 2];
-	int width = column->width, used, gap = line->columns ? 1 : 0;
+	int gap = line->end ? 1 : 0, start = line->end + gap, used, pad;
 
-	if (view->width && line->columns + gap + width > view->width)
+	if (view->width && start + column->width > view->width)
 		return false;
-	/* Numbers are never cut: they push the rest to the right. */
-	used = text_fit(fitted, sizeof(fitted), text, right ? 64 : width);
-	if (used > width)
-		width = used;
-	add(line, "%*s", gap, "");
-	if (right)
-		add(line, "%*s%s", width - used, "", fitted);
-	else
-		add(line, "%s%*s", fitted, width - used, "");
-	line->columns += gap + width;
+	line->end = start + column->width;
+	used = text_fit(fitted, sizeof(fitted), text,
+			right ? 64 : column->width);
+	pad = (right ? line->end - used : start) - line->columns;
+	if (pad < gap)
+		pad = gap;
+	add(line, "%*s%s", pad, "", fitted);
+	line->columns += pad + used;
 	return true;
 }
 
@@ -170,8 +175,6 @@ static void show_columns(const struct view *view, enum line_kind kind,
 		if (!add_field(&line, view, column, text))
 			break;
 	}
-	while (line.used && line.text[line.used - 1] == ' ')
-		line.text[--line.used] = '\0';
 	emit(view, kind, &line);
 }
 
