@@ -127,6 +127,35 @@ static void er02_join_of_good_and_bad(void **state)
 	assert_log(seen, "10,E(-5),22");
 }
 
+static int none(const void *input, void *ctx)
+{
+	(void)ctx;
+	return *(const int64_t *)input > 100;
+}
+
+/* An error that heals where another input still has no value. */
+static void er02_join_of_bad_and_nothing(void **state)
+{
+	struct world *w = *state;
+	struct hyphae_cell *a = source(w, 0);
+	struct hyphae_cell *x = source(w, 10);
+	struct node *b = derive(w, even_only, a);
+	struct hyphae_cell *f = keep(w, hyphae_filter(x, none, NULL));
+	struct node *d = derive(w, sum, b->cell, f);
+	struct log *seen = follow(w, d->cell);
+	int64_t held;
+
+	assert_int_equal(hyphae_int64_get(d->cell, &held), -ENODATA);
+	put(a, 1);
+	assert_int_equal(hyphae_int64_get(d->cell, &held), -EIO);
+	put(a, 2);
+	assert_int_equal(hyphae_int64_get(d->cell, &held), -ENODATA);
+	put(x, 101);
+	assert_int_equal(value(d->cell), 103);
+	assert_log(seen, "E(-5),103");
+	assert_int_equal(d->runs, 1);
+}
+
 static int pass_even(const void *input, void *ctx)
 {
 	int64_t v = *(const int64_t *)input;
@@ -301,9 +330,9 @@ static void er08_after_a_write_in_a_batch(void **state)
 	assert_int_equal(hyphae_cell_fail(a, -EIO, NULL), 0);
 	assert_int_equal(hyphae_int64_set(a, 3), -ESHUTDOWN);
 	end_batch(w);
-	/* A cell holds a value or an error: the last of them is told. */
-	assert_log(a_seen, "1,E(-5)!");
-	assert_log(b_seen, "2,E(-5)!");
+	/* Two waves, so that nobody misses the last value. */
+	assert_log(a_seen, "1,2,E(-5)!");
+	assert_log(b_seen, "2,3,E(-5)!");
 }
 
 static void er08_healed_error_then_the_end(void **state)
@@ -341,6 +370,7 @@ int main(void)
 		CASE(er01_fails_when_made),
 		CASE(er02_downstream),
 		CASE(er02_join_of_good_and_bad),
+		CASE(er02_join_of_bad_and_nothing),
 		CASE(er02_filter),
 		CASE(er03_isolation),
 		CASE(er03_first_of_two),

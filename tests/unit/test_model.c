@@ -79,6 +79,7 @@ struct event {
 	enum happening what;
 	int who; /* a cell if RUN, else a subscriber */
 	int64_t value;
+	bool by_height; /* the model's: a run in a wave, not depth first */
 };
 
 struct story {
@@ -92,6 +93,7 @@ static struct recipe recipes[MAX_CELLS];
 static struct habit habits[MAX_SUBS];
 static int ncells;
 static bool eager;
+static bool in_wave; /* the model runs a wave by height */
 static uint64_t seed;
 static unsigned long step_number;
 
@@ -107,7 +109,7 @@ static void happened(struct story *story, enum happening what, int who,
 {
 	if (story->count < MAX_EVENTS)
 		story->events[story->count++] =
-			(struct event){what, who, value};
+			(struct event){what, who, value, in_wave};
 }
 
 /* ret = the recipe's function of the inputs' sum; 0 or a negative errno. */
@@ -458,9 +460,11 @@ static void wave(void)
 	int limit = nmsubs;
 	int i;
 
+	in_wave = true;
 	for (i = 0; i < ncells; i++)
 		if (at_work(i) && touched(i))
 			work_out(i, false);
+	in_wave = false;
 	for (i = 0; i < limit; i++)
 		if (news(msubs[i].cell))
 			tell_news(i);
@@ -504,7 +508,13 @@ static void fire(int cell)
 	mcells[cell].changed = false;
 }
 
-/* Do what is written to a source. */
+static void fail_source(int cell)
+{
+	if (mcells[cell].end == OPEN)
+		take_error(&mcells[cell], -ECANCELED, true);
+}
+
+/* Do what is written to a source; an error that follows a value waits. */
 static void apply(const struct write *write)
 {
 	struct mcell *c = &mcells[write->cell];
@@ -513,29 +523,46 @@ static void apply(const struct write *write)
 		return;
 	if (write->has_value)
 		take_value(c, write->value);
-	if (eager && news(write->cell) && (write->completes || write->fails))
-		fire(write->cell);
 	if (write->completes) {
 		c->end = COMPLETED;
 		c->ended_now = true;
 	}
-	if (write->fails)
-		take_error(c, -ECANCELED, true);
-	if (eager && news(write->cell))
-		fire(write->cell);
+	if (write->fails && !write->has_value)
+		fail_source(write->cell);
 }
 
-static void flush(const struct log *log, bool batch)
+/* Several writes together: by height, also in an eager graph. */
+static void flush(const struct log *log)
 {
-	bool depth_first = eager;
+	bool any = false;
 	int i;
 
-	eager = depth_first && !batch;
 	for (i = 0; i < log->count; i++)
 		apply(&log->writes[i]);
-	if (!eager)
+	wave();
+	for (i = 0; i < log->count; i++) {
+		if (log->writes[i].has_value && log->writes[i].fails) {
+			fail_source(log->writes[i].cell);
+			any = true;
+		}
+	}
+	if (any)
 		wave();
-	eager = depth_first;
+}
+
+/* One write from outside. */
+static void write_alone(struct write write)
+{
+	static struct log log;
+
+	if (eager) {
+		apply(&write);
+		fire(write.cell);
+		return;
+	}
+	log.count = 1;
+	log.writes[0] = write;
+	flush(&log);
 }
 
 /* What subscribers wrote, until they write no more. */
@@ -546,7 +573,7 @@ static void run_dry(void)
 	while (next.count) {
 		taken = next;
 		next.count = 0;
-		flush(&taken, false);
+		flush(&taken);
 	}
 	reap();
 }
@@ -682,34 +709,40 @@ static unsigned int height_of(int cell)
 
 static unsigned int heights[MAX_CELLS];
 
-/* Runs of one wave: heights ascend; else the order is the library's. */
-static void sort_runs(struct story *story, bool check)
-{
-	size_t from = 0, to, i;
-
-	for (; from < story->count; from = to + 1) {
-		for (to = from; to < story->count; to++)
-			if (story->events[to].what != RUN)
-				break;
-		for (i = from + 1; check && i < to; i++)
-			if (heights[story->events[i - 1].who] >
-			    heights[story->events[i].who])
-				stories_differ(i);
-		qsort(&story->events[from], to - from, sizeof(struct event),
-		      by_cell);
-	}
-}
-
-static void compare_stories(bool depth_first)
+/*
+ * The runs of one wave: heights must ascend, and beyond that the order is the
+ * library's, so both sides are sorted.
+ */
+static void sort_wave(size_t from, size_t to)
 {
 	size_t i;
 
+	for (i = from; i < to; i++)
+		if (i >= real.count || real.events[i].what != RUN)
+			stories_differ(i);
+	for (i = from + 1; i < to; i++)
+		if (heights[real.events[i - 1].who] >
+		    heights[real.events[i].who])
+			stories_differ(i);
+	qsort(&real.events[from], to - from, sizeof(struct event), by_cell);
+	qsort(&modelled.events[from], to - from, sizeof(struct event), by_cell);
+}
+
+static bool by_height(size_t i)
+{
+	return modelled.events[i].what == RUN && modelled.events[i].by_height;
+}
+
+static void compare_stories(void)
+{
+	size_t i, to;
+
 	if (real.count == MAX_EVENTS || modelled.count == MAX_EVENTS)
 		FAIL("a story is too long to be told");
-	if (!depth_first) {
-		/* Eager: only the first wave after a batch is by height. */
-		sort_runs(&real, !eager);
-		sort_runs(&modelled, false);
+	for (i = 0; i < modelled.count; i = to + 1) {
+		for (to = i; to < modelled.count && by_height(to); to++)
+			continue;
+		sort_wave(i, to);
 	}
 	for (i = 0; i < real.count && i < modelled.count; i++)
 		if (real.events[i].what != modelled.events[i].what ||
@@ -939,7 +972,6 @@ static void step_set(void)
 {
 	int cell = pick(true);
 	int64_t value = dice(8);
-	struct log log = {.count = 0};
 	int expected;
 
 	if (cell < 0)
@@ -948,11 +980,9 @@ static void step_set(void)
 		expected = -ESHUTDOWN;
 	else
 		expected = mcells[cell].value == value;
-	if (expected == 0) {
-		*log_entry(&log, cell) = (struct write){
-			.cell = cell, .has_value = true, .value = value};
-		flush(&log, false);
-	}
+	if (expected == 0)
+		write_alone((struct write){
+			.cell = cell, .has_value = true, .value = value});
 	run_dry();
 	expect_code("set", cell, hyphae_int64_set(cells[cell], value),
 		    expected);
@@ -964,16 +994,13 @@ static void step_end(void)
 	int cell = pick(true);
 	bool fails = dice(2);
 	bool open = cell >= 0 && !shut(NULL, cell);
-	struct log log = {.count = 0};
 	int r;
 
 	if (cell < 0)
 		return;
-	if (open) {
-		*log_entry(&log, cell) = (struct write){
-			.cell = cell, .completes = !fails, .fails = fails};
-		flush(&log, false);
-	}
+	if (open)
+		write_alone((struct write){
+			.cell = cell, .completes = !fails, .fails = fails});
 	run_dry();
 	r = fails ? hyphae_cell_fail(cells[cell], -ECANCELED, NULL)
 		  : hyphae_cell_complete(cells[cell]);
@@ -1047,7 +1074,7 @@ static void step_batch(void)
 	}
 	if (real.count)
 		stories_differ(0); /* nothing may run before the end */
-	flush(&log, true);
+	flush(&log);
 	run_dry();
 	if (dice(4) == 0)
 		assert_int_equal(hyphae_settle(graph), 0);
@@ -1064,7 +1091,6 @@ static void begin_step(void)
 static void step(void)
 {
 	unsigned int what = dice(100);
-	bool depth_first = eager;
 
 	step_number++;
 	begin_step();
@@ -1084,9 +1110,8 @@ static void step(void)
 		step_end();
 	} else {
 		step_batch();
-		depth_first = false;
 	}
-	compare_stories(depth_first);
+	compare_stories();
 	compare();
 }
 
