@@ -152,7 +152,8 @@ static void test_headers(void **state)
 	install();
 	said = run_shell(&status,
 			 "cd %s/usr/include && for h in hyphae/*.h; do "
-			 "echo \"#include <$h>\" >%s/header.c && "
+			 "printf '#include <%%s>\\nextern int one;\\n' \"$h\" "
+			 ">%s/header.c && "
 			 "gcc -std=c11 -pedantic -Wall -Wextra -Werror -I. "
 			 "-fsyntax-only %s/header.c 2>&1 && "
 			 "g++ -std=c++17 -Wall -Wextra -Werror -I. -x c++ "
