@@ -721,6 +721,135 @@ static void h07_destroy_races_set(void **state)
 	end_graph(churn.graph, 1, 0);
 }
 
+/* ---- cells made while another thread propagates ---- */
+
+struct large {
+	int64_t parts[16];
+};
+HYPHAE_TYPE(large, struct large);
+
+struct making {
+	struct hyphae_graph *graph;
+	struct hyphae_cell *a; /* int64 */
+	struct hyphae_cell *l; /* large, all parts equal */
+	_Atomic bool over;
+	_Atomic unsigned int failures;
+	_Atomic unsigned int torn;     /* a large input with unequal parts */
+	_Atomic unsigned int overlaps; /* a function entered twice at once */
+};
+
+struct maker {
+	struct making *making;
+	_Atomic unsigned int inside;
+};
+
+static struct large all_parts(int64_t n)
+{
+	struct large large;
+	int i;
+
+	for (i = 0; i < 16; i++)
+		large.parts[i] = n;
+	return large;
+}
+
+static bool is_whole(const struct large *large)
+{
+	int i;
+
+	for (i = 1; i < 16; i++)
+		if (large->parts[i] != large->parts[0])
+			return false;
+	return true;
+}
+
+static int large_plus_one(void *ret, const void *input, void *ctx)
+{
+	struct maker *maker = ctx;
+	const struct large *from = input;
+
+	if (atomic_fetch_add(&maker->inside, 1) != 0)
+		atomic_fetch_add(&maker->making->overlaps, 1);
+	if (!is_whole(from))
+		atomic_fetch_add(&maker->making->torn, 1);
+	*(struct large *)ret = all_parts(from->parts[0] + 1);
+	atomic_fetch_sub(&maker->inside, 1);
+	return 0;
+}
+
+/* The number of l + the number of a. */
+static int add_large(void *ret, const void *const *inputs, size_t count,
+		     void *ctx)
+{
+	const struct large *from = inputs[1];
+	struct maker *maker = ctx;
+
+	(void)count;
+	if (!is_whole(from))
+		atomic_fetch_add(&maker->making->torn, 1);
+	*(int64_t *)ret = *(const int64_t *)inputs[0] + from->parts[0];
+	return 0;
+}
+
+static void *set_both_until_over(void *ctx)
+{
+	struct making *making = ctx;
+	int64_t i = 0;
+
+	while (!making->over) {
+		i++;
+		if (hyphae_batch_begin(making->graph) != 0 ||
+		    hyphae_int64_set(making->a, i) < 0 ||
+		    large_set(making->l, all_parts(i)) < 0 ||
+		    hyphae_batch_end(making->graph) < 0)
+			atomic_fetch_add(&making->failures, 1);
+	}
+	return NULL;
+}
+
+#define MADE 500
+
+static void made_while_another_propagates(void **state)
+{
+	struct making making = {.graph = hyphae_graph_new(0)};
+	static struct maker makers[MADE];
+	struct hyphae_cell *maps[MADE], *sums[MADE], *both[2];
+	pthread_t thread;
+	int64_t last;
+	int i;
+
+	(void)state;
+	WATCH();
+	making.a = hyphae_int64_new(making.graph, 0);
+	making.l = large_new_at(making.graph, all_parts(0), HYPHAE_HERE);
+	both[0] = making.a;
+	both[1] = making.l;
+	start(&thread, set_both_until_over, &making);
+	for (i = 0; i < MADE; i++) {
+		makers[i].making = &making;
+		maps[i] = hyphae_map(making.l, &large_type, large_plus_one,
+				     &makers[i]);
+		sums[i] = hyphae_combine(both, 2, &hyphae_int64, add_large,
+					 &makers[i]);
+		assert_non_null(maps[i]);
+		assert_non_null(sums[i]);
+	}
+	making.over = true;
+	join(thread);
+	assert_int_equal(making.failures, 0);
+	assert_int_equal(making.torn, 0);
+	assert_int_equal(making.overlaps, 0);
+	last = value(making.a);
+	for (i = 0; i < MADE; i++) {
+		struct large large;
+
+		assert_int_equal(large_get(maps[i], &large), 0);
+		assert_int_equal(large.parts[0], last + 1);
+		assert_int_equal(value(sums[i]), 2 * last);
+	}
+	end_graph(making.graph, 2 + 2 * MADE, 0);
+}
+
 /* A handle that goes stale at any moment: a code, never a crash. */
 static void *set_stale(void *ctx)
 {
@@ -766,11 +895,6 @@ static void h07_handle_goes_stale(void **state)
 
 /* ---- readers ---- */
 
-struct large {
-	int64_t parts[8];
-};
-HYPHAE_TYPE(large, struct large);
-
 struct reading {
 	struct hyphae_cell *a; /* int64 */
 	struct hyphae_cell *b; /* a + 1 */
@@ -789,13 +913,9 @@ static void *read_much(void *ctx)
 	while (!r->over) {
 		struct large large;
 		int64_t held;
-		int i;
 
-		if (large_get(r->l, &large) != 0)
+		if (large_get(r->l, &large) != 0 || !is_whole(&large))
 			atomic_fetch_add(&r->torn, 1);
-		for (i = 1; i < 8; i++)
-			if (large.parts[i] != large.parts[0])
-				atomic_fetch_add(&r->torn, 1);
 		if (hyphae_int64_get(r->b, &held) != 0 || held < last)
 			atomic_fetch_add(&r->backward, 1);
 		last = held;
@@ -808,20 +928,17 @@ static void readers_see_whole_values(void **state)
 {
 	struct hyphae_graph *graph = hyphae_graph_new(0);
 	struct reading r = {.a = hyphae_int64_new(graph, 0)};
-	struct large large = {{0}};
 	pthread_t threads[2];
-	int i, k;
+	int i;
 
 	(void)state;
 	WATCH();
 	r.b = hyphae_map(r.a, &hyphae_int64, plus_one, NULL);
-	r.l = large_new_at(graph, large, HYPHAE_HERE);
+	r.l = large_new_at(graph, all_parts(0), HYPHAE_HERE);
 	for (i = 0; i < 2; i++)
 		start(&threads[i], read_much, &r);
 	for (i = 1; i <= ROUNDS || r.reads < 100; i++) {
-		for (k = 0; k < 8; k++)
-			large.parts[k] = i;
-		assert_int_equal(large_set(r.l, large), 0);
+		assert_int_equal(large_set(r.l, all_parts(i)), 0);
 		assert_int_equal(hyphae_int64_set(r.a, i), 0);
 	}
 	r.over = true;
@@ -952,6 +1069,7 @@ int main(void)
 		cmocka_unit_test(h06_two_batches),
 		cmocka_unit_test(h06_open_batch_is_private),
 		cmocka_unit_test(h07_destroy_races_set),
+		cmocka_unit_test(made_while_another_propagates),
 		cmocka_unit_test(h07_handle_goes_stale),
 		cmocka_unit_test(readers_see_whole_values),
 		cmocka_unit_test(settle_waits),
