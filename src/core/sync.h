@@ -81,6 +81,34 @@ static inline void hy_guard_end(struct hy_graph *g,
 	hy_thread_of(g)->guard = saved;
 }
 
+/*
+ * Around a compute function: as above, but the wave has said so for all of
+ * them (hy_settle_begin).
+ */
+static inline void hy_compute_begin(struct hy_graph *g)
+{
+	hy_unlock(g);
+}
+
+static inline void hy_compute_end(struct hy_graph *g)
+{
+	hy_lock(g);
+}
+
+static inline struct hy_graph *hy_settle_begin(struct hy_graph *g)
+{
+	struct hy_thread *t = hy_thread_of(g);
+	struct hy_graph *saved = t->guard;
+
+	t->guard = g;
+	return saved;
+}
+
+static inline void hy_settle_end(struct hy_graph *g, struct hy_graph *saved)
+{
+	hy_thread_of(g)->guard = saved;
+}
+
 /* Around a subscriber: it may write. */
 static inline struct hy_graph *hy_call_begin(struct hy_graph *g)
 {

@@ -82,6 +82,7 @@ enum hy_flags {
 	F_VALUE_TOUCH = 1 << 15, /* touched, and not only by an input's end */
 };
 #define F_ENDED (F_COMPLETE | F_FAILED)
+#define F_NEWS (F_VALUE_NEW | F_END_NEW)
 #define F_NO_VALUE (F_NONE | F_ERROR)
 
 struct hy_cell {

@@ -53,6 +53,18 @@ void hy_flush(struct hy_graph *g, struct hy_log *log);
 void hy_set_error(struct hy_graph *g, struct hy_cell *c,
 		  struct hy_error *error, bool terminal);
 
+/* The error of a function, or of an input; an equal one is no change. */
+void hy_set_failure(struct hy_graph *g, struct hy_cell *c, int code);
+void hy_inherit_error(struct hy_graph *g, struct hy_cell *c,
+		      struct hy_cell *input);
+
+/* The error has gone, and an input never had a value: nor has this cell. */
+void hy_set_none(struct hy_cell *c);
+
+/* A source completes, or fails with the error in `word`. */
+void hy_end_source(struct hy_graph *g, struct hy_cell *c, uint64_t kind,
+		   uint64_t word);
+
 /* The first computation of a new cell: no probes, nothing is told. */
 void hy_compute_first(struct hy_graph *g, struct hy_derived *d);
 

@@ -11,16 +11,15 @@ static int run_combine(struct hy_graph *g, struct hy_derived *d, void *out)
 	const void *one[1];
 	const void *const *values = one;
 	size_t count = hy_inputs(d);
-	struct hy_graph *saved;
 	int r;
 
 	if (d->cell.flags & F_NARY)
 		values = d->fan_in->values;
 	else
 		one[0] = hy_value_of(d->one.input);
-	saved = hy_guard_begin(g);
+	hy_compute_begin(g);
 	r = fn(out, values, count, d->ctx);
-	hy_guard_end(g, saved);
+	hy_compute_end(g);
 	return r > 0 ? -EINVAL : r;
 }
 

@@ -9,10 +9,11 @@ static int run_map(struct hy_graph *g, struct hy_derived *d, void *out)
 {
 	hyphae_map_fn fn = (hyphae_map_fn)d->fn;
 	const void *input = hy_value_of(d->one.input);
-	struct hy_graph *saved = hy_guard_begin(g);
-	int r = fn(out, input, d->ctx);
+	int r;
 
-	hy_guard_end(g, saved);
+	hy_compute_begin(g);
+	r = fn(out, input, d->ctx);
+	hy_compute_end(g);
 	return r > 0 ? -EINVAL : r;
 }
 
@@ -23,10 +24,11 @@ static int run_filter(struct hy_graph *g, struct hy_derived *d, void *out)
 	struct hy_cell *input = d->one.input;
 	const void *value = hy_value_of(input);
 	uint64_t word = input->word;
-	struct hy_graph *saved = hy_guard_begin(g);
-	int r = fn(value, d->ctx);
+	int r;
 
-	hy_guard_end(g, saved);
+	hy_compute_begin(g);
+	r = fn(value, d->ctx);
+	hy_compute_end(g);
 	if (r < 0)
 		return r;
 	if (r == 0)

@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A cell that changed tells its targets: derived cells are queued (spread),
+ * subscribers are called (deliver), when all cells have settled, in order of
+ * subscription over all cells that fired.
+ */
+#include <stdio.h>
+
+#include "core/fanout.h"
+#include "core/probe.h"
+#include "core/queue.h"
+#include "core/release.h"
+#include "core/watch.h"
+
+/* A change of state, or of where the value lies: tell cells of many inputs. */
+static void update_fan_in(struct hy_cell *c, struct hy_edge *e)
+{
+	struct hy_fan_in *in;
+
+	if (!(e->owner->cell.flags & F_NARY))
+		return;
+	in = e->owner->fan_in;
+	if (c->flags & F_TURNED)
+		in->without += c->flags & F_NO_VALUE ? 1 : -1u;
+	if (c->flags & F_END_NEW)
+		in->ended++;
+	in->values[e - in->edges] = hy_value_of(c);
+}
+
+/* The last pushed is the first to run: back to front. */
+static void push_backwards(struct hy_graph *g, struct hy_edge *head,
+			   uint32_t why)
+{
+	struct hy_edge *e = head;
+
+	do {
+		e = e->prev;
+		g->stack[g->nstack++] = (struct hy_eager_entry){
+			&e->owner->cell, g->depth + 1, (uint16_t)why, 0};
+	} while (e != head);
+}
+
+void hy_spread_slowly(struct hy_graph *g, struct hy_cell *c)
+{
+	struct hy_edge *head = c->deps, *e;
+	uint32_t why = F_VALUE_TOUCH;
+
+	if (c->flags & (F_BOXED | F_TURNED | F_END_NEW)) {
+		if (!(c->flags & F_VALUE_NEW))
+			why = 0;
+		for (e = head; e; e = e->next)
+			update_fan_in(c, e);
+		hy_flags_set(c, 0, F_TURNED);
+	}
+	if (g->depth_first && head) {
+		push_backwards(g, head, why);
+		return;
+	}
+	for (e = head; e; e = e->next)
+		hy_queue_push(&g->queue, e->owner, why);
+}
+
+static NOINLINE void returned(struct hy_graph *g, struct hy_sub *s, int r)
+{
+	char text[160];
+
+	if (r > 0) {
+		if (!(s->flags & SUB_DEAD))
+			hy_sub_end(g, s);
+		return;
+	}
+	if (!g->result)
+		g->result = r;
+	snprintf(text, sizeof(text),
+		 "A subscriber (number %llu) returned error %d; the others "
+		 "were called all the same.",
+		 (unsigned long long)s->id, r);
+	hy_problem(g, s->cell, r, text);
+}
+
+static inline void call(struct hy_graph *g, struct hy_sub *s,
+			const struct hyphae_signal *signal)
+{
+	struct hy_graph *saved = hy_call_begin(g);
+	int r = s->fn(signal, s->ctx);
+
+	hy_call_end(g, saved);
+	if (unlikely(r))
+		returned(g, s, r);
+}
+
+void hy_call(struct hy_graph *g, struct hy_sub *s,
+	     const struct hyphae_signal *signal)
+{
+	call(g, s, signal);
+}
+
+void hy_signal_error(struct hyphae_signal *signal, const struct hy_cell *c)
+{
+	const struct hy_error *error = hy_cold_of(c)->error;
+
+	signal->kind = HYPHAE_ERROR;
+	signal->value = NULL;
+	signal->terminal = c->flags & F_FAILED;
+	signal->code = error->code;
+	signal->message = error->message;
+}
+
+static void end_signal(struct hyphae_signal *signal, const struct hy_cell *c)
+{
+	signal->terminal = true;
+	signal->kind = HYPHAE_COMPLETE;
+	signal->value = NULL;
+	if (c->flags & F_FAILED)
+		hy_signal_error(signal, c);
+}
+
+/* The signals of a fan-out that are not just one value. */
+static NOINLINE void tell_slowly(struct hy_graph *g, struct hy_sub *s)
+{
+	struct hy_cell *c = s->cell;
+	struct hyphae_signal signal;
+
+	hy_signal_init(&signal, c);
+	if (c->flags & F_VALUE_NEW) {
+		if (c->flags & F_ERROR) {
+			hy_signal_error(&signal, c);
+			signal.terminal = false;
+		}
+		if (!(c->flags & (F_FAILED | F_NONE)))
+			call(g, s, &signal);
+	}
+	if (c->flags & F_END_NEW && !(s->flags & SUB_DEAD)) {
+		end_signal(&signal, c);
+		call(g, s, &signal);
+	}
+}
+
+static inline bool skipped(struct hy_sub *s)
+{
+	if (likely(!s->flags))
+		return false;
+	if (!(s->flags & SUB_DEAD))
+		s->flags |= SUB_MISSED; /* starting on another thread */
+	return true;
+}
+
+static NOINLINE void run_subscribers(struct hy_graph *g, struct hy_cell *c,
+				   struct hy_sub *s, uint64_t last)
+{
+	bool plain = !(c->flags & (F_NO_VALUE | F_END_NEW));
+	struct hyphae_signal signal;
+	uint64_t called = 0;
+
+	hy_signal_init(&signal, c);
+	for (; s && s->id <= last; s = s->next) {
+		if (unlikely(skipped(s)))
+			continue;
+		called++;
+		if (likely(plain))
+			call(g, s, &signal);
+		else
+			tell_slowly(g, s);
+	}
+	g->cursor = s;
+	g->called = called;
+}
+
+/* Like run_subscribers(), with a clock around each call. */
+static void time_subscribers(struct hy_graph *g, struct hy_sub *s,
+			     uint64_t last)
+{
+	uint64_t called = 0, start;
+
+	for (; s && s->id <= last; s = s->next) {
+		hyphae_subscriber_fn fn = s->fn; /* gone if it ends itself */
+
+		if (skipped(s))
+			continue;
+		called++;
+		start = hy_clock_last(g);
+		tell_slowly(g, s);
+		hy_watch_subscriber(g, s, fn, hy_clock(g) - start);
+	}
+	g->cursor = s;
+	g->called = called;
+}
+
+/* A part of a fan-out to subscribers while somebody watches: its duration. */
+static uint64_t watched_part(struct hy_graph *g, struct hy_cell *c,
+			     struct hy_sub *first, uint64_t last,
+			     uint64_t start)
+{
+	if (hy_gate.detail)
+		time_subscribers(g, first, last);
+	else
+		run_subscribers(g, c, first, last);
+	return hy_clock(g) - start;
+}
+
+static NOINLINE void fanout_watched(struct hy_graph *g, struct hy_cell *c,
+				    uint64_t height, struct hy_sub *first,
+				    uint64_t last)
+{
+	uint64_t start = hy_clock_last(g), ns;
+
+	if (!first) {
+		hy_spread(g, c);
+		hy_watch_fanout(g, c, height, start, hy_clock(g) - start, 0);
+		return;
+	}
+	ns = watched_part(g, c, first, last, start);
+	if (!g->nfired || g->fired[0].cell != c || !g->cursor ||
+	    g->cursor->id > g->deliver_limit) {
+		hy_watch_fanout(g, c, height, start, ns, g->called);
+	} else {
+		/* More subscribers of this cell come later: see deliver(). */
+		g->fired[0].spent_ns = ns;
+		g->fired[0].start = start;
+		g->fired[0].called = g->called;
+	}
+}
+
+HY_FRAME void hy_fanout(struct hy_graph *g, struct hy_cell *c,
+			const struct hyphae_type *type, uint64_t height,
+			struct hy_sub *first, uint64_t last)
+{
+	hy_probe_fanout(g, c, type, height);
+	if (hy_watched())
+		fanout_watched(g, c, height, first, last);
+	else if (first)
+		run_subscribers(g, c, first, last);
+	else
+		hy_spread(g, c);
+	HY_FRAME_END();
+}
+
+HY_FRAME void hyphae_fanout_run(struct hyphae_fanout_call *f)
+{
+	hy_fanout(f->g, f->c, f->c->type, f->height, f->first, f->last);
+	HY_FRAME_END();
+}
+
+/* ---- deliver: subscribers, in order of subscription ----------------- */
+
+void hy_told(struct hy_graph *g, struct hy_cell *c)
+{
+	bool ended = c->flags & F_END_NEW;
+	struct hy_sub *s;
+
+	hy_flags_set(c, 0, F_NEWS | F_TURNED);
+	if (unlikely(ended))
+		for (s = c->subs; s; s = s->next)
+			if (!s->flags)
+				hy_sub_end(g, s);
+}
+
+static void sift_down(struct hy_fired *heap, size_t count, size_t at)
+{
+	struct hy_fired item = heap[at];
+
+	for (;;) {
+		size_t child = 2 * at + 1;
+
+		if (child >= count)
+			break;
+		if (child + 1 < count &&
+		    heap[child + 1].next->id < heap[child].next->id)
+			child++;
+		if (heap[child].next->id >= item.next->id)
+			break;
+		heap[at] = heap[child];
+		at = child;
+	}
+	heap[at] = item;
+}
+
+static bool in_order(const struct hy_graph *g)
+{
+	const struct hy_fired *f = g->fired;
+
+	for (size_t i = 1; i < g->nfired; i++)
+		if (f[i - 1].cell->subs->prev->id > f[i].next->id)
+			return false;
+	return true;
+}
+
+/* Continue a fan-out whose beginning other cells' subscribers cut short. */
+static NOINLINE void resume_fanout(struct hy_graph *g, struct hy_cell *c,
+				   struct hy_sub *first, uint64_t last)
+{
+	if (hy_watched()) {
+		uint64_t ns = watched_part(g, c, first, last,
+					   hy_clock_last(g));
+
+		g->fired[0].spent_ns += ns;
+		g->fired[0].called += g->called;
+	} else {
+		run_subscribers(g, c, first, last);
+	}
+}
+
+/* The root of the heap runs until another cell's subscriber is older. */
+static void deliver_merged(struct hy_graph *g)
+{
+	for (size_t i = g->nfired / 2; i-- > 0;)
+		sift_down(g->fired, g->nfired, i);
+	while (g->nfired) {
+		struct hy_fired *f = g->fired;
+		struct hy_cell *c = f->cell;
+		uint64_t last = g->deliver_limit;
+
+		for (size_t i = 1; i <= 2 && i < g->nfired; i++)
+			if (f[i].next->id <= last)
+				last = f[i].next->id - 1;
+		if (!f->begun) {
+			f->begun = true;
+			hy_fanout_subs(g, c, c->height, f->next, last);
+		} else {
+			resume_fanout(g, c, f->next, last);
+		}
+		f = g->fired; /* subscribing may have moved it */
+		f->next = g->cursor;
+		if (!f->next || f->next->id > g->deliver_limit) {
+			if (f->start)
+				hy_watch_fanout(g, c, c->height, f->start,
+						f->spent_ns, f->called);
+			hy_told(g, c);
+			*f = g->fired[--g->nfired];
+			if (!g->nfired)
+				break;
+		}
+		sift_down(g->fired, g->nfired, 0);
+	}
+}
+
+void hy_deliver(struct hy_graph *g)
+{
+	g->deliver_limit = hy_newest_id(g);
+	if (g->nfired > 1 && !in_order(g)) {
+		deliver_merged(g);
+		return;
+	}
+	for (size_t i = 0; i < g->nfired; i++) {
+		struct hy_cell *c = g->fired[i].cell;
+
+		hy_fanout_subs(g, c, c->height, g->fired[i].next, g->deliver_limit);
+		hy_told(g, c);
+	}
+	g->nfired = 0;
+}
+

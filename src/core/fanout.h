@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/* What waves and fan-outs share; see wave.h for the whole. */
+#ifndef HY_FANOUT_H
+#define HY_FANOUT_H
+
+#include "core/queue.h"
+#include "core/wave.h"
+
+/* What a type's own frame hands on to hyphae_fanout_run(). */
+struct hyphae_fanout_call {
+	struct hy_graph *g;
+	struct hy_cell *c;
+	uint64_t height;
+	struct hy_sub *first;
+	uint64_t last;
+};
+
+/* Call the subscribers of all cells that fired (graph->fired). */
+void hy_deliver(struct hy_graph *g);
+
+/* The wave has told the cell's subscribers. */
+void hy_told(struct hy_graph *g, struct hy_cell *c);
+
+/* The newest id that this graph has given out. */
+static inline uint64_t hy_newest_id(const struct hy_graph *g)
+{
+	return g->id_next - 1;
+}
+
+/* Call subscribers, inside the type's own frame if it has one. */
+static inline void hy_fanout_subs(struct hy_graph *g, struct hy_cell *c,
+				  uint64_t height, struct hy_sub *first,
+				  uint64_t last)
+{
+	const struct hyphae_type *type = c->type;
+
+	if (unlikely(type->frame)) {
+		struct hyphae_fanout_call f = {g, c, height, first, last};
+
+		type->frame(&f);
+	} else {
+		hy_fanout(g, c, type, height, first, last);
+	}
+}
+
+/* What is seldom: states that change, values that moved, depth first. */
+void hy_spread_slowly(struct hy_graph *g, struct hy_cell *c);
+
+/* Tell the derived cells: queue them. */
+static inline void hy_spread(struct hy_graph *g, struct hy_cell *c)
+{
+	if (unlikely(c->flags & (F_BOXED | F_TURNED | F_END_NEW) ||
+		     g->depth_first)) {
+		hy_spread_slowly(g, c);
+		return;
+	}
+	for (struct hy_edge *e = c->deps; e; e = e->next)
+		hy_queue_push(&g->queue, e->owner, F_VALUE_TOUCH);
+}
+
+#endif

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+/* What a cell comes to hold: a value, an error, or nothing. */
+#include "core/probe.h"
+#include "core/wave.h"
+
+static NOINLINE uint64_t differs_by_function(struct hy_graph *g,
+					     struct hy_cell *c,
+					     const struct hyphae_type *type,
+					     uint64_t word)
+{
+	struct hy_graph *saved;
+	const void *held, *offered = &word;
+	bool equal;
+
+	if (c->flags & F_NO_VALUE)
+		return 1;
+	held = hy_value_of(c);
+	if (c->flags & F_BOXED)
+		offered = hy_box_of(word)->payload;
+	if (!type->equal)
+		return __builtin_memcmp(held, offered, type->size) != 0;
+	saved = hy_guard_begin(g);
+	equal = type->equal(held, offered);
+	hy_guard_end(g, saved);
+	return !equal;
+}
+
+static NOINLINE void store_slowly(struct hy_graph *g, struct hy_cell *c,
+				  const struct hyphae_type *type, uint64_t word)
+{
+	struct hy_cold *cold = hy_cold_of(c);
+	uint64_t old = c->word;
+
+	store_release(&c->word, word);
+	if (c->flags & F_NO_VALUE) {
+		struct hy_error *error = cold->error;
+
+		cold->error = NULL;
+		hy_flags_set(c, F_TURNED, F_NO_VALUE);
+		hy_error_unref(error);
+	}
+	if (c->flags & F_BOXED && old)
+		hy_box_put(g, type, hy_box_of(old));
+}
+
+HY_FRAME uint64_t hy_write_value(struct hy_graph *g, struct hy_cell *c,
+				 const struct hyphae_type *type, uint64_t word)
+{
+	uint64_t changed;
+
+	if (likely(!(c->flags & (F_BOXED | F_EQUAL | F_NO_VALUE)))) {
+		changed = c->word != word;
+		if (changed) {
+			store_release(&c->word, word);
+			hy_flags_set(c, F_VALUE_NEW, 0);
+		}
+	} else {
+		changed = differs_by_function(g, c, type, word);
+		if (changed) {
+			store_slowly(g, c, type, word);
+			hy_flags_set(c, F_VALUE_NEW, 0);
+		} else if (c->flags & F_BOXED) {
+			hy_box_put(g, type, hy_box_of(word));
+		}
+		type = c->type; /* rather than keep it in a saved register */
+	}
+	hy_probe_write_value(g, c, type, changed);
+	HY_FRAME_END();
+	return changed;
+}
+
+static HY_FRAME void probe_error(struct hy_cell *c, int code,
+				 const char *message)
+{
+	hy_probe_error(c->id, code, message, c->name);
+}
+
+void hy_set_error(struct hy_graph *g, struct hy_cell *c,
+		  struct hy_error *error, bool terminal)
+{
+	struct hy_cold *cold = hy_cold_of(c);
+	struct hy_error *old = cold->error;
+	uint64_t word = c->word;
+
+	if (!(c->flags & F_NO_VALUE))
+		hy_flags_set(c, F_TURNED, 0);
+	cold->error = error;
+	hy_flags_set(c,
+		     F_ERROR | (terminal ? F_FAILED | F_END_NEW : F_VALUE_NEW),
+		     F_NONE);
+	hy_error_unref(old);
+	/* Nothing stale is kept: whoever comes back differs from nothing. */
+	if (c->flags & F_BOXED && word) {
+		c->word = 0;
+		hy_box_put(g, c->type, hy_box_of(word));
+	}
+}
+
+/* Make the cell hold `code`; an equal error is no change. */
+void hy_set_failure(struct hy_graph *g, struct hy_cell *c, int code)
+{
+	struct hy_error *held = hy_cold_of(c)->error;
+
+	if (c->flags & F_ERROR && held->code == code && !*held->message)
+		return;
+	hy_set_error(g, c, hy_error_new(code, ""), false);
+	probe_error(c, code, "");
+}
+
+void hy_inherit_error(struct hy_graph *g, struct hy_cell *c,
+			  struct hy_cell *input)
+{
+	struct hy_error *error = hy_cold_of(input)->error;
+	bool terminal = input->flags & F_FAILED;
+
+	if (!terminal && c->flags & F_ERROR &&
+	    hy_error_same(hy_cold_of(c)->error, error))
+		return;
+	hy_set_error(g, c, hy_error_ref(error), terminal);
+}
+
+/* The error has gone, and an input never had a value: nor has this cell. */
+void hy_set_none(struct hy_cell *c)
+{
+	struct hy_error *error = hy_cold_of(c)->error;
+
+	hy_cold_of(c)->error = NULL;
+	hy_flags_set(c, F_NONE | F_VALUE_NEW, F_ERROR);
+	hy_error_unref(error);
+}
+
+void hy_end_source(struct hy_graph *g, struct hy_cell *c, uint64_t kind,
+		   uint64_t word)
+{
+	struct hy_error *error = (struct hy_error *)(uintptr_t)word;
+
+	if (kind == HYPHAE_COMPLETE) {
+		hy_flags_set(c, F_COMPLETE | F_END_NEW, 0);
+		return;
+	}
+	hy_set_error(g, c, error, true);
+	probe_error(c, error->code, error->message);
+}
+
+void hy_problem(struct hy_graph *g, struct hy_cell *c, int code,
+		const char *message)
+{
+	struct hyphae_problem problem = {code, c->id, message};
+	hyphae_problem_fn fn = g->on_problem;
+	void *ctx = g->problem_ctx;
+
+	probe_error(c, code, message);
+	if (fn) {
+		struct hy_graph *saved = hy_guard_begin(g);
+
+		fn(&problem, ctx);
+		hy_guard_end(g, saved);
+	}
+}
+
