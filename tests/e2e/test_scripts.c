@@ -17,6 +17,7 @@
 #include <cmocka.h>
 
 #include <ctype.h>
+#include <jansson.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +25,7 @@
 #include <sys/stat.h>
 
 #include "core/types.h"
-#include "run.h"
+#include "tracer.h"
 
 static const char *const programs[] = {
 	"tests/e2e/prog_scripts",
@@ -480,6 +481,176 @@ static void live_cells(void **state)
 	}
 }
 
+/* ---- against the storm ---------------------------------------------------- */
+
+/*
+ * bench/storm counts what happens in its own callbacks and by pass reports.
+ * The whole run of `sets` sets by `threads` threads, watched by a script.
+ */
+static json_t *storm(const char *file, const char *threads, const char *sets)
+{
+	const char *truth = in_temp("truth.json");
+	char path[64], pid[16];
+
+	run_close(script);
+	run_close(program);
+	script = NULL;
+	program = RUN(in_build("bin/storm"), "--cells", "101", "--threads",
+		      threads, "--sets", sets, "--truth", truth, "--wait");
+	assert_non_null(program);
+	assert_true(run_wait_text(program, "ready", RUN_LIMIT));
+	snprintf(path, sizeof(path), "probes/%s", file);
+	snprintf(pid, sizeof(pid), "%d", (int)program->pid);
+	script = RUN(path, "-p", pid);
+	assert_non_null(script);
+	assert_true(run_wait_text(script, "Ctrl-C to end.\n", RUN_LIMIT));
+	assert_int_equal(run_kill(program, SIGUSR1), 0);
+	assert_int_equal(run_wait(program, RUN_LIMIT), 0);
+	assert_int_equal(run_wait(script, RUN_LIMIT), 0);
+	out = run_out(script);
+	return json_load_file(truth, 0, NULL);
+}
+
+static long long truth_of(const json_t *object, const char *key)
+{
+	const json_t *value = json_object_get(object, key);
+
+	assert_true(json_is_integer(value));
+	return json_integer_value(value);
+}
+
+/* Each row of the map has what the truth has of that cell; returns rows. */
+static size_t compare_rows(const json_t *truth, const char *map,
+			   const char *key)
+{
+	const json_t *cells = json_object_get(truth, "cells"), *cell;
+	char start[64];
+	size_t rows = 0, i;
+
+	snprintf(start, sizeof(start), "\n@%s[", map);
+	for (const char *at = out; (at = strstr(at, start)); at++, rows++) {
+		long long id = strtoll(at + strlen(start), NULL, 10), is = -1;
+		const char *end = strstr(at, "]: ");
+
+		assert_non_null(end);
+		json_array_foreach(cells, i, cell)
+		{
+			if (truth_of(cell, "id") == id)
+				is = truth_of(cell, key);
+		}
+		if (strtoll(end + 3, NULL, 10) != is)
+			fail_msg("%s of cell %lld should be %lld:%.60s", map,
+				 id, is, at);
+	}
+	return rows;
+}
+
+static const char *const threads[] = {"1", "4"};
+
+static void storm_fanouts(void **state)
+{
+	(void)state;
+	NEED_BPF();
+	for (size_t t = 0; t < 2; t++) {
+		json_t *truth = storm("fanouts.bt", threads[t], "4999");
+
+		assert_non_null(truth);
+		assert_true(truth_of(truth, "fires") > 4999);
+		assert_int_equal(number("@total_fanouts"),
+				 truth_of(truth, "fires"));
+		assert_int_equal(number("@untracked"), 0);
+		assert_int_equal(compare_rows(truth, "fanouts", "fires"), 20);
+		json_decref(truth);
+	}
+}
+
+static void storm_refires(void **state)
+{
+	(void)state;
+	NEED_BPF();
+	for (size_t t = 0; t < 2; t++) {
+		json_t *truth = storm("refires.bt", threads[t], "4999");
+
+		assert_non_null(truth);
+		assert_true(truth_of(truth, "refires") > 0);
+		assert_int_equal(number("@total_fires"),
+				 truth_of(truth, "fires"));
+		assert_int_equal(number("@total_refires"),
+				 truth_of(truth, "refires"));
+		assert_int_equal(number("@untracked"), 0);
+		assert_int_equal(compare_rows(truth, "refires", "refires"), 20);
+		json_decref(truth);
+	}
+}
+
+static void storm_writes(void **state)
+{
+	(void)state;
+	NEED_BPF();
+	for (size_t t = 0; t < 2; t++) {
+		json_t *truth = storm("writes.bt", threads[t], "4999");
+
+		assert_non_null(truth);
+		assert_int_equal(number("@total_writes"),
+				 truth_of(truth, "writes"));
+		assert_int_equal(number("@total_unchanged"),
+				 truth_of(truth, "unchanged"));
+		assert_int_equal(compare_rows(truth, "writes", "writes"), 20);
+		assert_true(compare_rows(truth, "unchanged", "unchanged") > 0);
+		json_decref(truth);
+	}
+}
+
+/* ---- the one-liners of README.md ------------------------------------------- */
+
+/* One of them: it attaches, and prints something of a program's run. */
+static void try_one_liner(const char *line, size_t length)
+{
+	const char *print = memmem(line, length, "printf(\"", 8);
+	char text[256];
+
+	snprintf(text, sizeof(text), "%.*s", (int)length, line);
+	run_close(script);
+	run_close(program);
+	program = RUN_TALK(in_build("tests/e2e/prog_all"), "7");
+	assert_non_null(program);
+	assert_true(run_wait_text(program, "ready", RUN_LIMIT));
+	script = bpftrace_start(program->pid, text);
+	assert_non_null(script);
+	assert_int_equal(run_say(program, "go"), 0);
+	assert_int_equal(run_wait(program, RUN_LIMIT), 0);
+	assert_int_equal(bpftrace_end(script), 0);
+	/* prog_all does not ask whether it is watched. */
+	if (strstr(text, ":watch "))
+		return;
+	out = strstr(run_out(script), "STARTED\n");
+	assert_non_null(out);
+	if (!print && !lines_with("@"))
+		fail_msg("nothing from %s", text);
+	if (print && strlen(out) < strlen("STARTED\n") + 8)
+		fail_msg("nothing from %s", text);
+}
+
+static void one_liners(void **state)
+{
+	static const char start[] = "\nbpftrace -p PID -e '";
+	char *readme = read_file("probes/README.md");
+	size_t n = 0;
+
+	(void)state;
+	assert_non_null(readme);
+	if (bpf_forbidden()) {
+		free(readme);
+		SKIP_BECAUSE(bpf_forbidden());
+	}
+	for (const char *at = readme; (at = strstr(at, start)); n++) {
+		at += strlen(start);
+		try_one_liner(at, strcspn(at, "'"));
+	}
+	free(readme);
+	assert_true(n >= 17);
+}
+
 /* ---- the files ------------------------------------------------------------ */
 
 static const char *const files[] = {
@@ -533,6 +704,10 @@ int main(void)
 		cmocka_unit_test(writes),
 		cmocka_unit_test(batches),
 		cmocka_unit_test(live_cells),
+		cmocka_unit_test(storm_fanouts),
+		cmocka_unit_test(storm_refires),
+		cmocka_unit_test(storm_writes),
+		cmocka_unit_test(one_liners),
 	};
 
 	return cmocka_run_group_tests_name("scripts", tests, NULL,
