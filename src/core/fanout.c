@@ -81,8 +81,11 @@ static NOINLINE void returned(struct hy_graph *g, struct hy_sub *s, int r)
 static inline void call(struct hy_graph *g, struct hy_sub *s,
 			const struct hyphae_signal *signal)
 {
+	/* Read under the lock: it may be ended by another thread meanwhile. */
+	hyphae_subscriber_fn fn = s->fn;
+	void *ctx = s->ctx;
 	struct hy_graph *saved = hy_call_begin(g);
-	int r = s->fn(signal, s->ctx);
+	int r = fn(signal, ctx);
 
 	hy_call_end(g, saved);
 	if (unlikely(r))
