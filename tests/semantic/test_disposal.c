@@ -248,6 +248,127 @@ static void x05_scope_of_another_graph(void **state)
 	assert_int_equal(hyphae_graph_free(other), 0);
 }
 
+static void x05_child_first(void **state)
+{
+	struct world *w = *state;
+	struct hyphae_cell *a = source(w, 0);
+	struct log *order = log_new(w, NULL, NULL);
+	struct tag tags[] = {{order, "1"}, {order, "2"}, {order, "3"}};
+	struct hyphae_scope *outer = hyphae_scope_new(w->graph), *inner;
+
+	assert_int_equal(hyphae_scope_enter(outer), 0);
+	assert_non_null(hyphae_subscribe_with(a, quiet, &tags[0], note_tag, 0));
+	inner = hyphae_scope_new(w->graph);
+	assert_int_equal(hyphae_scope_enter(inner), 0);
+	assert_non_null(hyphae_subscribe_with(a, quiet, &tags[1], note_tag, 0));
+	assert_int_equal(hyphae_scope_leave(inner), 0);
+	assert_non_null(hyphae_subscribe_with(a, quiet, &tags[2], note_tag, 0));
+	assert_int_equal(hyphae_scope_leave(outer), 0);
+	/* The child goes by itself; later its parent goes without it. */
+	assert_int_equal(hyphae_scope_dispose(inner), 0);
+	assert_log(order, "2");
+	assert_int_equal(hyphae_scope_dispose(outer), 0);
+	assert_log(order, "2,3,1");
+}
+
+/* What left the scope before is not released a second time. */
+static void x05_ended_before(void **state)
+{
+	struct world *w = *state;
+	struct hyphae_cell *a = source(w, 0);
+	struct log *order = log_new(w, NULL, NULL);
+	struct tag tag = {order, "1"};
+	struct hyphae_scope *scope = hyphae_scope_new(w->graph);
+	struct hyphae_subscription *s;
+	struct log *fresh;
+
+	assert_int_equal(hyphae_scope_enter(scope), 0);
+	s = hyphae_subscribe_with(a, quiet, &tag, note_tag, 0);
+	assert_int_equal(hyphae_scope_leave(scope), 0);
+	assert_int_equal(hyphae_unsubscribe(s), 0);
+	assert_log(order, "1");
+	/* In its place, and none of the scope's business. */
+	fresh = follow(w, a);
+	assert_int_equal(hyphae_scope_dispose(scope), 0);
+	assert_log(order, "1");
+	assert_int_equal(live_subs(w), 1);
+	put(a, 1);
+	assert_log(fresh, "0,1");
+}
+
+/* log->arg: a scope to be disposed when the value is 1. */
+static int dispose_at_one(struct log *log, const struct hyphae_signal *signal)
+{
+	if (hyphae_int64_of(signal) == 1)
+		log->code = hyphae_scope_dispose(log->arg);
+	return 0;
+}
+
+static void x05_disposed_by_its_own_subscriber(void **state)
+{
+	struct world *w = *state;
+	struct hyphae_cell *a = source(w, 0);
+	struct hyphae_scope *scope = hyphae_scope_new(w->graph);
+	struct log *log = log_new(w, dispose_at_one, scope);
+	struct log *next = log_new(w, NULL, NULL);
+	struct hyphae_cell *b;
+
+	log->code = 1;
+	assert_int_equal(hyphae_scope_enter(scope), 0);
+	b = hyphae_map(a, &hyphae_int64, own_inc, NULL);
+	assert_non_null(log_subscribe(log, a, 0));
+	assert_non_null(log_subscribe(next, b, 0));
+	assert_int_equal(hyphae_scope_leave(scope), 0);
+	put(a, 1);
+	assert_int_equal(log->code, 0);
+	assert_log(log, "0,1");
+	assert_log(next, w->eager ? "1,2" : "1");
+	assert_int_equal(log->drops, 1);
+	assert_int_equal(next->drops, 1);
+	assert_int_equal(live_cells(w), 1);
+	assert_int_equal(live_subs(w), 0);
+	put(a, 2);
+	assert_log(log, "0,1");
+}
+
+static void x05_graph_of_an_entered_scope(void **state)
+{
+	struct world *w = *state;
+	struct hyphae_scope *scope = hyphae_scope_new(w->graph);
+
+	assert_int_equal(hyphae_scope_enter(scope), 0);
+	assert_int_equal(hyphae_graph_free(w->graph), -EBUSY);
+	assert_int_equal(hyphae_scope_leave(scope), 0);
+	assert_int_equal(hyphae_scope_dispose(scope), 0);
+}
+
+/* A hook that makes cells and subscriptions while the scope goes. */
+static void make_more(void *ctx)
+{
+	struct log *log = ctx;
+	struct hyphae_cell *made = hyphae_int64_new(log->world->graph, 5);
+	struct hyphae_subscription *s = hyphae_subscribe(made, quiet, NULL);
+
+	note(log, "%d",
+	     made && s && hyphae_unsubscribe(s) == 0 &&
+		     hyphae_cell_unref(made) == 0);
+}
+
+static void x05_hook_makes_more(void **state)
+{
+	struct world *w = *state;
+	struct log *log = log_new(w, NULL, NULL);
+	struct hyphae_scope *scope = hyphae_scope_new(w->graph);
+	struct hyphae_cell *owner = source(w, 0);
+
+	assert_int_equal(hyphae_scope_on_dispose(scope, make_more, log), 0);
+	assert_int_equal(hyphae_scope_dispose(scope), 0);
+	assert_log(log, "1");
+	assert_int_equal(hyphae_cell_own(owner, log, make_more), 0);
+	let_go(w, owner);
+	assert_log(log, "1,1");
+}
+
 struct link {
 	struct hyphae_subscription *next_subscription;
 	struct hyphae_cell *next_cell;
@@ -563,6 +684,43 @@ static void x12_disposed_handle(void **state)
 	assert_int_equal(live_cells(w), 1);
 }
 
+/*
+ * A subscriber ends the last subscription of a cell that has changed in the
+ * same wave and waits for its turn.
+ */
+static int stop_arg(struct log *log, const struct hyphae_signal *signal)
+{
+	struct log *victim = log->arg;
+
+	if (hyphae_int64_of(signal) == 1)
+		log->code = hyphae_unsubscribe(victim->subscription);
+	return 0;
+}
+
+static void x14_cell_goes_before_it_is_told(void **state)
+{
+	struct world *w = *state;
+	struct hyphae_cell *a = source(w, 0);
+	struct node *b = derive_inside(w, inc, &a, 1);
+	struct log *killer = follow_with(w, a, stop_arg, NULL, 0);
+	struct log *victim = log_new(w, NULL, NULL);
+	struct log *last;
+
+	assert_non_null(log_subscribe(victim, b->cell, 0));
+	last = follow(w, a);
+	assert_int_equal(hyphae_cell_unref(b->cell), 0);
+	killer->arg = victim;
+	killer->code = 1;
+	begin_batch(w); /* by height, also in an eager graph */
+	put(a, 1);
+	end_batch(w);
+	assert_int_equal(killer->code, 0);
+	assert_log(victim, "1");
+	assert_log(last, "0,1");
+	assert_int_equal(b->drops, 1);
+	assert_int_equal(live_cells(w), 1);
+}
+
 /* A subscriber gives the last reference of its own cell back. */
 static int unref_cell(struct log *log, const struct hyphae_signal *signal)
 {
@@ -601,6 +759,11 @@ int main(void)
 		CASE(x05_last_made_first),
 		CASE(x05_scope_releases_cells),
 		CASE(x05_scope_of_another_graph),
+		CASE(x05_child_first),
+		CASE(x05_ended_before),
+		CASE(x05_disposed_by_its_own_subscriber),
+		CASE(x05_graph_of_an_entered_scope),
+		CASE(x05_hook_makes_more),
 		CASE(x07_clean_up_chain),
 		CASE(x09_churn),
 		CASE(x11_destructors_exactly_once),
@@ -610,6 +773,7 @@ int main(void)
 		CASE(x11_owned_data),
 		CASE(x12_disposed_handle),
 		CASE(x13_unref_in_a_subscriber),
+		CASE(x14_cell_goes_before_it_is_told),
 	};
 
 	return cmocka_run_group_tests_name("disposal", tests, NULL, NULL);

@@ -239,6 +239,50 @@ static void p11_made_in_the_wave(void **state)
 	assert_log(seen, "8,9");
 }
 
+#define TOWER 300
+
+static struct node *tower[TOWER];
+
+/* m: when its input is 2, build a tower upon it, higher than all before. */
+static int build_at_two(struct node *node, const int64_t *in, size_t count,
+			int64_t *ret)
+{
+	struct hyphae_cell *below = node->arg;
+	int i;
+
+	(void)count;
+	for (i = 0; in[0] == 2 && i < TOWER; i++) {
+		tower[i] = derive_inside(node->world, inc, &below, 1);
+		below = tower[i] ? tower[i]->cell : NULL;
+	}
+	*ret = in[0];
+	return 0;
+}
+
+/* Whatever room the wave has for its cells, it may have to move. */
+static void p11_tower_made_in_the_wave(void **state)
+{
+	struct world *w = *state;
+	struct hyphae_cell *a = source(w, 1);
+	struct node *m = derive(w, build_at_two, a);
+	struct node *b = derive(w, inc, a);
+	struct node *c = derive(w, sum, m->cell, b->cell);
+	struct log *seen = follow(w, c->cell);
+	int i;
+
+	m->arg = b->cell;
+	put(a, 2);
+	assert_non_null(tower[TOWER - 1]);
+	assert_int_equal(value(tower[TOWER - 1]->cell), 3 + TOWER);
+	assert_log(seen, w->eager ? "3,4,5" : "3,5");
+	put(a, 3);
+	assert_int_equal(value(tower[TOWER - 1]->cell), 4 + TOWER);
+	for (i = 0; i < TOWER; i++) {
+		assert_int_equal(tower[i]->runs, 3);
+		assert_int_equal(hyphae_cell_unref(tower[i]->cell), 0);
+	}
+}
+
 static void p13_reads_do_not_disturb(void **state)
 {
 	struct world *w = *state;
@@ -394,6 +438,7 @@ int main(void)
 		CASE(p09_both_arms_unchanged),
 		CASE(p10_one_world_for_source_and_derived),
 		CASE(p11_made_in_the_wave),
+		CASE(p11_tower_made_in_the_wave),
 		CASE(p13_reads_do_not_disturb),
 		CASE_EAGER(p14_eager_stated_honestly),
 		CASE(p15_input_twice),

@@ -205,6 +205,71 @@ static void s05_subscribe_in_a_call(void **state)
 	assert_log(s9, "2,3");
 }
 
+#define CROWD 1000
+
+struct settlers {
+	struct hyphae_cell *cells[CROWD];
+	struct hyphae_subscription *subs[CROWD];
+	unsigned long calls;
+	unsigned int made;
+};
+
+static int count_call(const struct hyphae_signal *signal, void *ctx)
+{
+	(void)signal;
+	++*(unsigned long *)ctx;
+	return 0;
+}
+
+static int settle_down(struct log *log, const struct hyphae_signal *signal)
+{
+	struct settlers *settlers = log->arg;
+	int i;
+
+	if (hyphae_int64_of(signal) != 1)
+		return 0;
+	for (i = 0; i < CROWD; i++) {
+		settlers->cells[i] = hyphae_int64_new(log->world->graph, i);
+		settlers->subs[i] = hyphae_subscribe(
+			settlers->cells[i], count_call, &settlers->calls);
+		settlers->made += settlers->subs[i] != NULL;
+	}
+	return 0;
+}
+
+/* Whatever room the wave has for its subscribers, it may have to move. */
+static void s05_many_subscriptions_in_a_call(void **state)
+{
+	struct world *w = *state;
+	struct hyphae_cell *a = source(w, 0);
+	struct hyphae_cell *b = source(w, 0);
+	static struct settlers settlers;
+	struct log *s1, *s2, *s3, *s4;
+	int i;
+
+	settlers = (struct settlers){.calls = 0};
+	s1 = follow_with(w, a, settle_down, &settlers, 0);
+	s2 = follow(w, b);
+	s3 = follow(w, a);
+	s4 = follow(w, b);
+	begin_batch(w);
+	put(a, 1);
+	put(b, 1);
+	end_batch(w);
+	assert_int_equal(settlers.made, CROWD);
+	assert_int_equal(settlers.calls, CROWD);
+	assert_log(s1, "0,1");
+	assert_log(s2, "0,1");
+	assert_log(s3, "0,1");
+	assert_log(s4, "0,1");
+	for (i = 0; i < CROWD; i++) {
+		put(settlers.cells[i], -1);
+		assert_int_equal(hyphae_unsubscribe(settlers.subs[i]), 0);
+		assert_int_equal(hyphae_cell_unref(settlers.cells[i]), 0);
+	}
+	assert_int_equal(settlers.calls, 2 * CROWD);
+}
+
 struct swarm {
 	struct log *logs[5];
 	int codes[5];
@@ -243,13 +308,6 @@ static void s06_unsubscribe_all_in_a_call(void **state)
 	assert_int_equal(targets(a), 0);
 	put(a, 2);
 	assert_log(swarm.logs[0], "0,1");
-}
-
-static int count_call(const struct hyphae_signal *signal, void *ctx)
-{
-	(void)signal;
-	++*(unsigned long *)ctx;
-	return 0;
 }
 
 static void s07_stale_handles(void **state)
@@ -394,6 +452,7 @@ int main(void)
 		CASE(s03_unsubscribe_the_next),
 		CASE(s03_unsubscribe_the_one_before),
 		CASE(s05_subscribe_in_a_call),
+		CASE(s05_many_subscriptions_in_a_call),
 		CASE(s06_unsubscribe_all_in_a_call),
 		CASE(s07_stale_handles),
 		CASE(s07_unsubscribe_after_the_cell),
