@@ -119,6 +119,8 @@ int main(int argc, char **argv)
 	fflush(stdout);
 	if (getchar() == EOF)
 		return 1;
+	/* Traced or not: it is called for its probe. */
+	(void)hyphae_watched();
 	error = hyphae_pass_begin() | hyphae_pass_end();
 	error |= hyphae_report_take(&report);
 	hyphae_report_done(&report);

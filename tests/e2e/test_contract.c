@@ -141,8 +141,8 @@ static void check_base(struct subject *subject, const struct note *note)
 
 /*
  * The semaphore of `records` begins the gate word, that of all detail probes
- * follows it.  A plain probe has a word of its own that nobody tests, since
- * <sys/sdt.h> wants one, and it must not open the gate.
+ * follows it.  Each other probe has a word of its own, since <sys/sdt.h> wants
+ * one, and it must not open the gate.
  */
 static void check_semaphore(struct subject *subject, const struct note *note,
 			    const struct probe *probe)
@@ -151,7 +151,7 @@ static void check_semaphore(struct subject *subject, const struct note *note,
 	uint64_t gate = records ? records->semaphore : 0;
 	uint64_t want = probe->gate == 'd' ? gate + 2 : gate;
 
-	if (probe->gate == 'p') {
+	if (probe->gate != 'd' && probe->gate != 'r') {
 		if (note->semaphore >= gate && note->semaphore < gate + 16)
 			complain(subject, "%s opens the gate", note->name);
 		for (size_t i = 0; i < subject->binary->count; i++) {

@@ -18,14 +18,14 @@
 
 #include "tracer.h"
 
-/* Each probe of a file, with its arguments read. */
+/* Each probe of a file, with the argument read that all have. */
 static char *script_for(const char *path)
 {
 	char *script = NULL;
 
 	if (asprintf(&script,
 		     "usdt:%s:hyphae:* { @hits[probe] = count(); "
-		     "@sum = sum(arg0 + arg1); }",
+		     "@sum = sum(arg0); }",
 		     path) < 0)
 		return NULL;
 	return script;

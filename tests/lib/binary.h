@@ -73,7 +73,7 @@ struct probe {
 	char name[64];
 	size_t args;
 	bool is_signed[12]; /* an int64_t */
-	char gate;	    /* 'p'lain, 'd'etail, 'r'ecords */
+	char gate;	    /* 'p'lain, 'd'etail, 'r'ecords, 'w'atch */
 };
 
 /* All probes that the file defines; returns their number, at most `room`. */

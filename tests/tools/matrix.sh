@@ -60,6 +60,7 @@ link()
 	shift 2
 	case $form in
 	so)
+		# shellcheck disable=SC2086
 		"$cc" -shared -Wl,-z,defs "$@" -o "$output" $library -lpthread
 		;;
 	*)
@@ -69,7 +70,7 @@ link()
 		static-pie) how=-static-pie ;;
 		esac
 		# shellcheck disable=SC2086
-		"$cc" $how "$@" -o "$output" "$program" $library -lpthread
+		"$cc" $how "$@" -o "$output" $program $library -lpthread
 		;;
 	esac
 }
