@@ -29,9 +29,9 @@
 #include <hyphae/hyphae.h>
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define DEFAULT_STEPS 40000
+#define DEFAULT_STEPS 100000
 #else
-#define DEFAULT_STEPS 300000
+#define DEFAULT_STEPS 1000000
 #endif
 #define STEPS_A_PROGRAM 200
 
@@ -51,8 +51,9 @@ struct recipe {
 	int inputs[MAX_INPUTS];
 	int ninputs;
 	int64_t factor, offset; /* value = (sum * factor + offset) % 11 */
-	int64_t fails_at;	/* a sum % 13 that is an error; -1: none */
-	int code;		/* that error */
+	int64_t fails_at; /* a sum % fails_of that is an error; -1: none */
+	int64_t fails_of;
+	int code; /* that error */
 };
 
 enum action {
@@ -115,7 +116,7 @@ static void happened(struct story *story, enum happening what, int who,
 /* ret = the recipe's function of the inputs' sum; 0 or a negative errno. */
 static int cook(const struct recipe *recipe, int64_t sum, int64_t *ret)
 {
-	if (recipe->fails_at >= 0 && sum % 13 == recipe->fails_at)
+	if (recipe->fails_at >= 0 && sum % recipe->fails_of == recipe->fails_at)
 		return recipe->code;
 	*ret = (sum * recipe->factor + recipe->offset) % 11;
 	return 0;
@@ -124,7 +125,8 @@ static int cook(const struct recipe *recipe, int64_t sum, int64_t *ret)
 /* 1: it passes; 0: it does not; or a negative errno. */
 static int strain(const struct recipe *recipe, int64_t value)
 {
-	if (recipe->fails_at >= 0 && value % 13 == recipe->fails_at)
+	if (recipe->fails_at >= 0 &&
+	    value % recipe->fails_of == recipe->fails_at)
 		return recipe->code;
 	return (value + recipe->offset) % 3 != 0;
 }
@@ -893,7 +895,9 @@ static void step_derive(void)
 		return;
 	recipe.factor = dice(4);
 	recipe.offset = dice(11);
-	recipe.fails_at = dice(3) ? -1 : (int64_t)dice(13);
+	recipe.fails_of = dice(2) ? 13 : 3;
+	recipe.fails_at =
+		dice(3) ? -1 : (int64_t)dice((unsigned int)recipe.fails_of);
 	recipe.code = dice(2) ? -EIO : -ENOSPC;
 	recipes[i] = recipe;
 	mcells[i] = (struct mcell){.state = NONE, .linked = true};
