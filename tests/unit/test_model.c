@@ -274,6 +274,15 @@ static void take_error(struct mcell *c, int code, bool terminal)
 	c->code = code;
 }
 
+/* The error has gone, and an input never had a value. */
+static void take_nothing(struct mcell *c)
+{
+	if (c->state != ERROR)
+		return;
+	c->state = NONE;
+	c->changed = true;
+}
+
 static void take_value(struct mcell *c, int64_t value)
 {
 	if (c->state == VALUE && c->value == value)
@@ -347,6 +356,8 @@ static void work_out(int cell, bool first)
 		run_function(cell, sum);
 	else if (values < recipe->ninputs && bad)
 		take_error(c, bad->code, bad->end == FAILED);
+	else if (values < recipe->ninputs)
+		take_nothing(c);
 	if (c->end != FAILED && ended == recipe->ninputs) {
 		c->end = COMPLETED;
 		c->ended_now = true;
@@ -415,7 +426,7 @@ static void tell_news(int sub)
 	if (c->changed && c->state == VALUE) {
 		happened(&modelled, TOLD_VALUE, sub, c->value);
 		act(sub);
-	} else if (c->changed && c->end != FAILED) {
+	} else if (c->changed && c->state == ERROR && c->end != FAILED) {
 		happened(&modelled, TOLD_ERROR, sub, c->code);
 	}
 	if (!c->ended_now || !msubs[sub].alive)
