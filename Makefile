@@ -183,12 +183,12 @@ $(BENCHES:%=$(B)/bin/%): $(B)/bin/%: $$(call bench_obj,$$*) $(BENCH_LIB_OBJ) \
 
 # ---- BPF and hyphae-top ---------------------------------------------------
 
-MULTIARCH = $(shell $(CC) -print-multiarch 2>/dev/null || true)
+MULTIARCH := $(shell $(CC) -print-multiarch 2>/dev/null || true)
 BPF_ARCH := $(patsubst x86_64,x86,$(patsubst aarch64,arm64,$(shell uname -m)))
 BPF_CFLAGS = -target bpf -O2 -g -Wall -Werror -D__TARGET_ARCH_$(BPF_ARCH) \
 	-I. $(if $(MULTIARCH),-I/usr/include/$(MULTIARCH))
 # On Ubuntu /usr/sbin/bpftool only works with the tools of the running kernel.
-BPFTOOL = $(shell for b in bpftool /usr/lib/linux-tools/*/bpftool \
+BPFTOOL = $(shell PATH=$$PATH:/usr/sbin:/sbin; for b in bpftool /usr/lib/linux-tools/*/bpftool \
 	/usr/lib/linux-tools-*/bpftool; do \
 	"$$b" version >/dev/null 2>&1 && { echo "$$b"; break; }; done)
 
@@ -204,6 +204,7 @@ build/bpf/%.bpf.o: tests/e2e/%.bpf.c | build/packages-build
 
 build/bpf/%.skel.h: build/bpf/%.bpf.o
 	$(call say,SKEL,$@)
+	$(if $(BPFTOOL),,$(error bpftool does not start: sudo make setup))
 	$(Q)$(BPFTOOL) gen skeleton $< > $@
 
 $(TOP_OBJ): | $(SKEL)
@@ -264,7 +265,8 @@ $(B)/tests/%: $(B)/obj/tests/%.o $(TESTLIB_OBJ) $(LIB_A) | build/packages-check
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $(objects_first) $(TEST_LIBS)
 
-.PRECIOUS: build/packages-% $(B)/obj/%.o build/bpf/%.bpf.o build/bpf/%.skel.h
+# Nothing that was built on the way is thrown away.
+.SECONDARY:
 -include $(shell find $(B)/obj build/bpf -name '*.d' 2>/dev/null)
 
 # ---- run ------------------------------------------------------------------
