@@ -68,7 +68,7 @@ enum action {
 struct habit {
 	enum action action;
 	int target;   /* of WRITE a source, of STOP a subscriber */
-	int64_t when; /* value % 4 */
+	int64_t when; /* value % 2 */
 };
 
 /* What happened, in order. */
@@ -373,7 +373,7 @@ static void act(int sub)
 	const struct habit *habit = &habits[sub];
 	int cell = msubs[sub].cell;
 
-	if (mcells[cell].value % 4 != habit->when || modelled.budget == 0)
+	if (mcells[cell].value % 2 != habit->when || modelled.budget == 0)
 		return;
 	if (habit->action == LISTEN)
 		return;
@@ -637,7 +637,7 @@ static int real_act(int sub, const struct hyphae_signal *signal)
 	const struct habit *habit = &habits[sub];
 	int64_t value = hyphae_int64_of(signal);
 
-	if (value % 4 != habit->when || real.budget == 0 ||
+	if (value % 2 != habit->when || real.budget == 0 ||
 	    habit->action == LISTEN)
 		return 0;
 	real.budget--;
@@ -832,6 +832,9 @@ static int pick(bool only_source)
 	for (tries = 0; tries < 40 && ncells; tries++) {
 		int i = (int)dice((unsigned int)ncells);
 
+		/* Rather a new one, so that graphs get deep. */
+		if (!only_source && dice(2))
+			i = ncells - 1 - i / 3;
 		if (held[i] && (!only_source || recipes[i].kind == SOURCE))
 			return i;
 	}
@@ -904,7 +907,7 @@ static void step_derive(void)
 	if (!choose_inputs(&recipe,
 			   recipe.kind == COMBINE ? 1 + (int)dice(4) : 1))
 		return;
-	recipe.factor = dice(4);
+	recipe.factor = dice(8) ? 1 + dice(3) : 0;
 	recipe.offset = dice(11);
 	recipe.fails_of = dice(2) ? 13 : 3;
 	recipe.fails_at =
@@ -942,12 +945,12 @@ static void step_let_go(void)
 static void step_subscribe(void)
 {
 	int cell = pick(false), sub = nsubs;
-	struct habit habit = {.action = LISTEN, .when = dice(4)};
+	struct habit habit = {.action = LISTEN, .when = dice(2)};
 
 	if (cell < 0 || sub + 8 >= MAX_SUBS)
 		return;
-	if (dice(3) == 0)
-		habit.action = (enum action)dice(ACTIONS);
+	if (dice(2))
+		habit.action = dice(2) ? WRITE : (enum action)dice(ACTIONS);
 	habit.target = habit.action == WRITE ? pick(true)
 		       : sub		     ? (int)dice((unsigned int)sub)
 					     : -1;
@@ -1080,7 +1083,7 @@ static void step_batch(void)
 	while (writes--) {
 		if (nested)
 			assert_int_equal(hyphae_batch_begin(graph), 0);
-		if (dice(30) == 0)
+		if (dice(60) == 0)
 			batch_end_one(&log);
 		else
 			batch_set(&log);
@@ -1109,23 +1112,22 @@ static void step(void)
 
 	step_number++;
 	begin_step();
-	if (ncells < 3 || what < 4) {
+	if (ncells < 3 || what < 2)
 		step_source();
-	} else if (what < 14) {
+	else if (ncells < 12 || what < 16)
 		step_derive();
-	} else if (what < 22) {
-		step_let_go();
-	} else if (what < 32) {
+	else if (nsubs < 6 || what < 28)
 		step_subscribe();
-	} else if (what < 38) {
+	else if (what < 34)
+		step_let_go();
+	else if (what < 38)
 		step_unsubscribe();
-	} else if (what < 70) {
+	else if (what < 70)
 		step_set();
-	} else if (what < 71) {
+	else if (what < 71)
 		step_end();
-	} else {
+	else
 		step_batch();
-	}
 	compare_stories();
 	compare();
 }
