@@ -53,7 +53,7 @@ export PATH := $(PATH):/usr/sbin:/sbin
 # ---- flags ----------------------------------------------------------------
 
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
-	-Wpointer-arith -Wvla -Wundef -Werror
+	-Wpointer-arith -Wvla -Wundef -Wno-missing-field-initializers -Werror
 OPT_release := -O2 -g
 OPT_debug := -O0 -g3 -DHY_DEBUG=1
 OPT_asan := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all
