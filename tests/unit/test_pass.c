@@ -558,6 +558,40 @@ static void other_threads_do_not_count(void **state)
 	unmake(&x);
 }
 
+/* Another thread writes `a` while this one is in a subscriber. */
+static int let_other_write(const struct hyphae_signal *signal, void *ctx)
+{
+	pthread_t thread;
+
+	if (hyphae_int64_of(signal) != 1)
+		return 0;
+	if (pthread_create(&thread, NULL, set_elsewhere, ctx) != 0)
+		return -EAGAIN;
+	return -pthread_join(thread, NULL);
+}
+
+/* What others leave to the thread that propagates is of its pass. */
+static void left_by_other_threads(void **state)
+{
+	struct diamond x;
+	struct hyphae_cell *trigger;
+	struct hyphae_report r;
+
+	(void)state;
+	make(&x, 0);
+	trigger = hyphae_int64_new(x.graph, 0);
+	assert_non_null(hyphae_subscribe(trigger, let_other_write, &x));
+	begin();
+	set(trigger, 1);
+	r = end();
+	expect_totals(&r, 5, 0, 5, 5, 0);
+	assert_int_equal(r.count, 5);
+	expect_cell(&r, 0, x.a, 1, 1, 0);
+	expect_cell(&r, 4, trigger, 1, 1, 0);
+	hyphae_report_done(&r);
+	unmake(&x);
+}
+
 /* Cells that fired and are gone are still in the report. */
 static void cells_that_are_gone(void **state)
 {
@@ -623,6 +657,7 @@ int main(void)
 		cmocka_unit_test(writes_of_subscribers),
 		cmocka_unit_test(with_a_function),
 		cmocka_unit_test(other_threads_do_not_count),
+		cmocka_unit_test(left_by_other_threads),
 		cmocka_unit_test(cells_that_are_gone),
 		cmocka_unit_test(many_cells),
 	};
