@@ -36,8 +36,6 @@ extern char **environ;
 #define PACED_RATE 5000000
 #define TARGET_NS 100.0
 #define ATTACH_LIMIT_NS 20000000000ull
-/* Between the semaphore and the last of several probes. */
-#define ATTACH_NS 300000000ull
 
 struct load {
 	struct hyphae_graph *graph;
@@ -209,7 +207,6 @@ static void watcher_start(struct watcher *watcher, const char *program)
 		}
 		sleep_until_ns(clock_ns() + 1000000);
 	}
-	sleep_until_ns(clock_ns() + ATTACH_NS);
 }
 
 static uint64_t number_of(const json_t *object, const char *name)

@@ -38,11 +38,6 @@
 #define VALUES 32
 /* At a given rate, stretches are made as short as to come this often. */
 #define STRETCHES_PER_SECOND 100
-/*
- * A tracer raises a semaphore as it attaches its first probe; give it time
- * for the others.
- */
-#define ATTACH_NS 500000000ull
 #define POLL_NS 2000000ull
 
 struct options {
@@ -386,17 +381,15 @@ static int run(struct storm *storm)
 }
 
 /*
- * SIGUSR1 starts it as well: a tracer that uses only plain probes holds no
- * semaphore.
+ * SIGUSR1 starts it as well, for tracers that do not attach to the probe that
+ * hyphae_watched() asks about.
  */
 static void wait_for_tracer(void)
 {
 	fprintf(stderr, "storm: %d ready\n", (int)getpid());
 	while (!atomic_load(&stopped) && !atomic_load(&told_to_start)) {
-		if (hyphae_watched()) {
-			sleep_until_ns(clock_ns() + ATTACH_NS);
+		if (hyphae_watched())
 			return;
-		}
 		sleep_until_ns(clock_ns() + POLL_NS);
 	}
 }
@@ -479,7 +472,8 @@ static const char help[] =
 	"  --sets COUNT   stop after this many sets\n"
 	"  --seed K       other writes (1)\n"
 	"  --truth FILE   what happened, as JSON\n"
-	"  --wait         start when a tracer has attached, or at SIGUSR1\n"
+	"  --wait         start when a tracer has attached to the probe watch, or at\n"
+	"                 SIGUSR1\n"
 	"  --no-pass      open no passes: faster, but re-fires stay unknown\n"
 	"  --help         this text\n"
 	"\n"
