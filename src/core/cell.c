@@ -43,6 +43,15 @@ uint64_t hy_cell_bytes(struct hy_cell *c)
 	return bytes;
 }
 
+/*
+ * Tracers cannot read a page that was never touched, and these strings lie in
+ * the user's read-only data.
+ */
+static void touch_text(const char *text)
+{
+	(void)*(const volatile char *)text;
+}
+
 static HY_FRAME void probe_create(struct hy_cell *c, const char *op,
 				  uint64_t bytes)
 {
@@ -55,6 +64,9 @@ struct hyphae_cell *hy_cell_made(struct hy_graph *g, struct hy_cell *c)
 	/* The id is what makes it visible, to tools as well. */
 	store_release(&c->id, hy_id_new(g));
 	hy_scope_add_cell(g, c);
+	touch_text(hy_cold_of(c)->site);
+	touch_text(c->type->name);
+	touch_text(hy_op_name(c));
 	probe_create(c, hy_op_name(c), hy_cell_bytes(c));
 	return hy_cell_handle(c);
 }

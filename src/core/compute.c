@@ -183,9 +183,9 @@ void hy_compute_first(struct hy_graph *g, struct hy_derived *d)
 			box = hy_box_take(c); /* hy_derive() saw to it */
 			out = box->payload;
 		}
-		saved = hy_settle_begin(g);
+		saved = hy_stretch_begin(g, true);
 		r = d->op->run(g, d, out);
-		hy_settle_end(g, saved);
+		hy_stretch_end(g, saved);
 		if (r == HY_VALUE) {
 			if (c->flags & F_BOXED && shares) {
 				box = hy_box_of(d->one.input->word);
@@ -202,7 +202,5 @@ void hy_compute_first(struct hy_graph *g, struct hy_derived *d)
 	}
 	if (!(c->flags & F_FAILED) && inputs_ended(d))
 		hy_flags_set(c, F_COMPLETE, 0);
-	if (c->flags & F_ENDED)
-		hy_unlink_inputs(g, d);
 	hy_flags_set(c, 0, F_NEWS | F_TURNED);
 }

@@ -44,21 +44,6 @@ static struct hy_fan_in *fan_in_new(size_t count)
 	return in;
 }
 
-static void fan_in_link(struct hy_graph *g, struct hy_derived *d,
-			struct hyphae_cell *const *inputs)
-{
-	struct hy_fan_in *in = d->fan_in;
-
-	for (uint32_t i = 0; i < in->count; i++) {
-		struct hy_cell *input = hy_cell(inputs[i]);
-
-		edge_link(g, &in->edges[i], d, input);
-		in->values[i] = hy_value_of(input);
-		in->without += (input->flags & F_NO_VALUE) != 0;
-		in->ended += (input->flags & F_ENDED) != 0;
-	}
-}
-
 /*
  * An input that changed but has not told so yet will count d's state again
  * when it does; so what it will add is taken off here.
@@ -78,28 +63,24 @@ static void settle_accounts(struct hy_derived *d)
 }
 
 /* I7: room in the queue and the eager stack for what is about to exist. */
-static int make_room(struct hy_graph *g, uint32_t height, size_t edges)
+static bool make_room(struct hy_graph *g, uint32_t height, size_t edges)
 {
 	struct hy_eager_entry *stack;
 
-	if (!hy_queue_reserve(&g->queue, height))
-		return -ENOMEM;
+	if (!hy_queue_reserve(&g->queue, height) || !hy_scope_reserve(g))
+		return false;
 	if (!(g->flags & HYPHAE_EAGER))
-		return 0;
+		return true;
 	stack = hy_reserve(g->stack, &g->stack_capacity,
 			   g->nedges + edges + g->ncells + 2, sizeof(*stack));
-	if (!stack)
-		return -ENOMEM;
-	g->stack = stack;
-	return 0;
+	if (stack)
+		g->stack = stack;
+	return stack;
 }
 
-static int check_inputs(struct hy_graph *g,
-			struct hyphae_cell *const *inputs, size_t count,
-			uint32_t *ret_height)
+static int check_inputs(struct hy_graph *g, struct hyphae_cell *const *inputs,
+			size_t count)
 {
-	uint32_t height = 0;
-
 	for (size_t i = 0; i < count; i++) {
 		const struct hy_cell *input = hy_cell(inputs[i]);
 
@@ -107,89 +88,248 @@ static int check_inputs(struct hy_graph *g,
 			return -ESTALE;
 		if (hy_graph_of(input) != g)
 			return -EXDEV;
-		if (input->height > height)
-			height = input->height;
 	}
-	*ret_height = height + 1;
 	return 0;
 }
 
-static struct hy_derived *derived_new(struct hy_graph *g, size_t count,
-				      uint32_t height)
-{
-	struct hy_fan_in *in = NULL;
-	struct hy_derived *d;
+/* ---- what the first computation sees ---------------------------------- */
 
-	if (make_room(g, height, count) || !hy_scope_reserve(g))
+/*
+ * The inputs as they are when the cell is made.  The function runs without
+ * the lock, and if another thread drains, the inputs may change meanwhile: so
+ * it gets copies, and afterwards we see whether it has to run again.
+ */
+struct view {
+	struct hyphae_cell *const *inputs;
+	size_t count;
+	struct hy_cell *copies; /* of the cells; their boxes are referenced */
+	struct hy_cell one;	/* copies, when there is one input */
+};
+
+static bool view_init(struct view *view, struct hyphae_cell *const *inputs,
+		      size_t count)
+{
+	view->inputs = inputs;
+	view->count = count;
+	view->copies = &view->one;
+	if (count > 1)
+		view->copies = hy_alloc(count * sizeof(*view->copies));
+	if (!view->copies)
+		return false;
+	for (size_t i = 0; i < count; i++) {
+		struct hy_cell *input = hy_cell(inputs[i]);
+		struct hy_cell *copy = &view->copies[i];
+
+		*copy = *input;
+		hy_cold_of(input)->refs++;
+		if (copy->flags & F_BOXED && copy->word)
+			hy_box_ref(hy_box_of(copy->word));
+	}
+	return true;
+}
+
+static void view_done(struct hy_graph *g, struct view *view)
+{
+	for (size_t i = 0; i < view->count; i++) {
+		struct hy_cell *copy = &view->copies[i];
+
+		if (copy->flags & F_BOXED && copy->word)
+			hy_box_put(g, copy->type, hy_box_of(copy->word));
+		hy_cell_put(g, hy_cell(view->inputs[i]));
+	}
+	if (view->copies != &view->one)
+		hy_free(view->copies);
+}
+
+/* Whether the function will run: all inputs have values. */
+static bool view_complete(const struct view *view)
+{
+	for (size_t i = 0; i < view->count; i++)
+		if (view->copies[i].flags & F_NO_VALUE)
+			return false;
+	return true;
+}
+
+/*
+ * Let the cell look at the copies; or, when no function is going to run and
+ * the lock is kept, at the inputs and their errors.
+ */
+static void view_show(struct view *view, struct hy_derived *d)
+{
+	bool copies = view_complete(view);
+	struct hy_edge *edges = hy_edges(d);
+
+	for (size_t i = 0; i < view->count; i++) {
+		struct hy_cell *copy = &view->copies[i];
+
+		edges[i].input = copies ? copy : hy_cell(view->inputs[i]);
+		if (view->count == 1)
+			break;
+		d->fan_in->values[i] = hy_value_of(copy);
+		d->fan_in->without += (copy->flags & F_NO_VALUE) != 0;
+		d->fan_in->ended += (copy->flags & F_ENDED) != 0;
+	}
+}
+
+/* Let the cell follow the inputs; true if they differ from the copies. */
+static bool view_link(struct hy_graph *g, struct view *view,
+		      struct hy_derived *d)
+{
+	const uint32_t state = F_NO_VALUE | F_ENDED;
+	struct hy_edge *edges = hy_edges(d);
+	bool differs = false;
+
+	if (view->count > 1)
+		d->fan_in->without = d->fan_in->ended = 0;
+	for (size_t i = 0; i < view->count; i++) {
+		const struct hy_cell *copy = &view->copies[i];
+		struct hy_cell *input = hy_cell(view->inputs[i]);
+
+		edge_link(g, &edges[i], d, input);
+		differs |= input->word != copy->word ||
+			   (input->flags & state) != (copy->flags & state) ||
+			   (input->flags & copy->flags & F_ERROR);
+		if (view->count == 1)
+			break;
+		d->fan_in->values[i] = hy_value_of(input);
+		d->fan_in->without += (input->flags & F_NO_VALUE) != 0;
+		d->fan_in->ended += (input->flags & F_ENDED) != 0;
+	}
+	if (view->count > 1)
+		settle_accounts(d);
+	return differs;
+}
+
+/* ---- making --------------------------------------------------------------- */
+
+/* What hy_derive() was asked for. */
+struct order {
+	const struct hy_op *op;
+	const struct hyphae_type *type;
+	void (*fn)(void);
+	void *ctx;
+	const char *site;
+};
+
+static void discard(struct hy_graph *g, struct hy_derived *d)
+{
+	struct hy_cell *c = &d->cell;
+
+	if (c->flags & F_BOXED && c->word)
+		hy_box_put(g, c->type, hy_box_of(c->word));
+	hy_box_free_spares(c);
+	hy_error_unref(hy_cold_of(c)->error);
+	if (c->flags & F_NARY)
+		hy_free(d->fan_in);
+	g->ncells--;
+	hy_slot_free(g, d);
+}
+
+/* The cell, not linked and without an id: nobody knows it yet. */
+static struct hy_derived *derived_new(struct hy_graph *g,
+				      const struct order *order, size_t count)
+{
+	struct hy_derived *d = hy_slot_new(g, HY_CHUNK_DERIVED);
+	bool boxed = hy_type_boxed(order->type) && order->op != &hy_op_filter;
+
+	if (!d)
 		return NULL;
+	hy_cell_init(g, &d->cell, order->type, order->site);
+	d->cell.flags |= F_DERIVED | F_NONE;
+	d->op = order->op;
+	d->fn = order->fn;
+	d->ctx = order->ctx;
 	if (count > 1) {
-		in = fan_in_new(count);
-		if (!in)
-			return NULL;
+		d->fan_in = fan_in_new(count);
+		d->cell.flags |= F_NARY;
 	}
-	d = hy_slot_new(g, HY_CHUNK_DERIVED);
-	if (!d) {
-		hy_free(in);
+	/* I7: one box for the value held, one for the next. */
+	for (int i = 0; boxed && i < 2; i++) {
+		struct hy_box *box = hy_box_new(order->type);
+
+		if (box)
+			hy_box_spare_new(&d->cell, box);
+		boxed = box;
+	}
+	if ((count > 1 && !d->fan_in) ||
+	    (!boxed && hy_type_boxed(order->type) &&
+	     order->op != &hy_op_filter)) {
+		discard(g, d);
 		return NULL;
 	}
-	d->fan_in = in;
 	return d;
 }
 
-static struct hyphae_cell *derive_locked(struct hy_graph *g,
-					 const struct hy_op *op,
-					 struct hyphae_cell *const *inputs,
-					 size_t count,
-					 const struct hyphae_type *type,
-					 void (*fn)(void), void *ctx,
-					 const char *site, int *ret_error)
+static uint32_t height_over(const struct view *view)
+{
+	uint32_t height = 0;
+
+	for (size_t i = 0; i < view->count; i++)
+		if (view->copies[i].height > height)
+			height = view->copies[i].height;
+	return height + 1;
+}
+
+/* It has its first value: let it be seen, and follow its inputs. */
+static struct hyphae_cell *publish(struct hy_graph *g, struct view *view,
+				   struct hy_derived *d)
 {
 	struct hyphae_cell *handle;
-	struct hy_box *boxes[2] = {NULL, NULL};
+	bool differs = false;
+
+	d->cell.height = height_over(view);
+	/* Here and not before: the function may itself have made cells. */
+	if (!make_room(g, d->cell.height, view->count)) {
+		discard(g, d);
+		return NULL;
+	}
+	if (d->cell.height > g->max_height)
+		g->max_height = d->cell.height;
+	if (!(d->cell.flags & F_ENDED))
+		differs = view_link(g, view, d);
+	else if (view->count == 1)
+		d->one.input = NULL;
+	else
+		for (size_t i = 0; i < view->count; i++)
+			d->fan_in->edges[i].input = NULL;
+	handle = hy_cell_made(g, &d->cell);
+	/* Whoever drains takes it along; if nobody does, we do. */
+	if (differs)
+		hy_queue_push(&g->queue, d, F_VALUE_TOUCH);
+	return handle;
+}
+
+static struct hyphae_cell *derive_locked(struct hy_graph *g,
+					 const struct order *order,
+					 struct hyphae_cell *const *inputs,
+					 size_t count, int *ret_error)
+{
+	struct hyphae_cell *handle = NULL;
 	struct hy_derived *d;
-	uint32_t height;
+	struct view view;
 	bool drainer;
 
-	*ret_error = check_inputs(g, inputs, count, &height);
+	*ret_error = check_inputs(g, inputs, count);
 	if (*ret_error)
 		return NULL;
 	*ret_error = -ENOMEM;
-	d = derived_new(g, count, height);
+	d = derived_new(g, order, count);
 	if (!d)
 		return NULL;
-	/* I7: one box for the value held, one for the next. */
-	if (hy_type_boxed(type) && op != &hy_op_filter &&
-	    (!(boxes[0] = hy_box_new(type)) ||
-	     !(boxes[1] = hy_box_new(type)))) {
-		hy_free(boxes[0]);
-		hy_free(d->fan_in);
-		hy_slot_free(g, d);
+	if (!view_init(&view, inputs, count)) {
+		discard(g, d);
 		return NULL;
 	}
-	/* So that no wave runs, and a write from fn is refused. */
+	/* So that no wave runs, and a write from the function is refused. */
 	drainer = hy_drain_begin(g);
-	hy_cell_init(g, &d->cell, type, site);
-	if (boxes[0])
-		hy_box_spare(&d->cell, boxes[0]);
-	d->cell.height = height;
-	d->op = op;
-	d->fn = fn;
-	d->ctx = ctx;
-	d->cell.flags |= F_DERIVED | F_NONE | (count > 1 ? F_NARY : 0);
-	if (count > 1)
-		fan_in_link(g, d, inputs);
-	else
-		edge_link(g, &d->one, d, hy_cell(inputs[0]));
-	if (height > g->max_height)
-		g->max_height = height;
-	handle = hy_cell_made(g, &d->cell);
+	view_show(&view, d);
 	hy_compute_first(g, d);
-	if (boxes[1])
-		hy_box_spare(&d->cell, boxes[1]);
-	if (count > 1 && !(d->cell.flags & F_ENDED))
-		settle_accounts(d);
+	handle = publish(g, &view, d);
+	view_done(g, &view);
 	if (drainer)
 		hy_drain_end(g, 0);
+	else
+		hy_bury(g);
 	return handle;
 }
 
@@ -223,8 +363,9 @@ struct hyphae_cell *hy_derive(const struct hy_op *op,
 	}
 	g = hy_graph_of(first);
 	hy_lock(g);
-	handle = derive_locked(g, op, inputs, count, type, fn, ctx, site,
-			       &error);
+	handle = derive_locked(
+		g, &(struct order){op, type, fn, ctx, site}, inputs, count,
+		&error);
 	hy_unlock(g);
 	if (!handle)
 		errno = -error;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/log.h"
+#include "core/queue.h"
 #include "core/release.h"
 #include "core/value.h"
 #include "core/wave.h"
@@ -90,6 +91,11 @@ int hy_drain_end(struct hy_graph *g, unsigned int waves)
 			if (!g->pass_open)
 				hy_pass_open(g, 0);
 			flush(g, &g->next);
+		} else if (hy_queue_used(&g->queue)) {
+			/* Cells made meanwhile whose inputs have changed. */
+			if (!g->pass_open)
+				hy_pass_open(g, 0);
+			hy_wave(g);
 		} else if (hy_has_dead(g)) {
 			hy_reap(g);
 		} else {
@@ -111,7 +117,7 @@ int hy_drain_end(struct hy_graph *g, unsigned int waves)
 
 void hy_bury(struct hy_graph *g)
 {
-	if (hy_has_dead(g) && hy_drain_begin(g))
+	if ((hy_has_dead(g) || hy_queue_used(&g->queue)) && hy_drain_begin(g))
 		hy_drain_end(g, 0);
 }
 

@@ -38,7 +38,7 @@ static inline void hy_pass_open(struct hy_graph *g, uint64_t id)
  */
 int hy_drain_end(struct hy_graph *g, unsigned int waves);
 
-/* If nobody drains and something died: become the drainer and bury it. */
+/* If nobody drains and something died, or was queued meanwhile: see to it. */
 void hy_bury(struct hy_graph *g);
 
 /*

@@ -84,10 +84,11 @@ static inline void call(struct hy_graph *g, struct hy_sub *s,
 	/* Read under the lock: it may be ended by another thread meanwhile. */
 	hyphae_subscriber_fn fn = s->fn;
 	void *ctx = s->ctx;
-	struct hy_graph *saved = hy_call_begin(g);
-	int r = fn(signal, ctx);
+	int r;
 
-	hy_call_end(g, saved);
+	hy_call_begin(g);
+	r = fn(signal, ctx);
+	hy_call_end(g);
 	if (unlikely(r))
 		returned(g, s, r);
 }
@@ -95,7 +96,10 @@ static inline void call(struct hy_graph *g, struct hy_sub *s,
 void hy_call(struct hy_graph *g, struct hy_sub *s,
 	     const struct hyphae_signal *signal)
 {
+	struct hy_graph *saved = hy_stretch_begin(g, false);
+
 	call(g, s, signal);
+	hy_stretch_end(g, saved);
 }
 
 void hy_signal_error(struct hyphae_signal *signal, const struct hy_cell *c)
@@ -151,6 +155,7 @@ static inline bool skipped(struct hy_sub *s)
 static NOINLINE void run_subscribers(struct hy_graph *g, struct hy_cell *c,
 				   struct hy_sub *s, uint64_t last)
 {
+	struct hy_graph *saved = hy_stretch_begin(g, false);
 	bool plain = !(c->flags & (F_NO_VALUE | F_END_NEW));
 	struct hyphae_signal signal;
 	uint64_t called = 0;
@@ -165,6 +170,7 @@ static NOINLINE void run_subscribers(struct hy_graph *g, struct hy_cell *c,
 		else
 			tell_slowly(g, s);
 	}
+	hy_stretch_end(g, saved);
 	g->cursor = s;
 	g->called = called;
 }
@@ -173,6 +179,7 @@ static NOINLINE void run_subscribers(struct hy_graph *g, struct hy_cell *c,
 static void time_subscribers(struct hy_graph *g, struct hy_sub *s,
 			     uint64_t last)
 {
+	struct hy_graph *saved = hy_stretch_begin(g, false);
 	uint64_t called = 0, start;
 
 	for (; s && s->id <= last; s = s->next) {
@@ -185,6 +192,7 @@ static void time_subscribers(struct hy_graph *g, struct hy_sub *s,
 		tell_slowly(g, s);
 		hy_watch_subscriber(g, s, fn, hy_clock(g) - start);
 	}
+	hy_stretch_end(g, saved);
 	g->cursor = s;
 	g->called = called;
 }

@@ -19,6 +19,11 @@ void hy_queue_done(struct hy_queue *queue);
 void hy_queue_put(struct hy_queue *queue, struct hy_derived *d);
 struct hy_derived *hy_queue_take(struct hy_queue *queue);
 
+static inline bool hy_queue_used(const struct hy_queue *queue)
+{
+	return queue->hot || queue->count;
+}
+
 /*
  * `why`: F_VALUE_TOUCH, or 0 when an input only ended.  Who takes a cell out
  * clears F_QUEUED and F_VALUE_TOUCH (hy_compute() does).

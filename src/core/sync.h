@@ -82,45 +82,32 @@ static inline void hy_guard_end(struct hy_graph *g,
 }
 
 /*
- * Around a compute function: as above, but the wave has said so for all of
- * them (hy_settle_begin).
+ * The same in two steps, for a stretch with many calls: what they may do is
+ * said once, the lock is let go of around each.
  */
-static inline void hy_compute_begin(struct hy_graph *g)
-{
-	hy_unlock(g);
-}
-
-static inline void hy_compute_end(struct hy_graph *g)
-{
-	hy_lock(g);
-}
-
-static inline struct hy_graph *hy_settle_begin(struct hy_graph *g)
+static inline struct hy_graph *hy_stretch_begin(struct hy_graph *g, bool guard)
 {
 	struct hy_thread *t = hy_thread_of(g);
 	struct hy_graph *saved = t->guard;
 
-	t->guard = g;
+	t->guard = guard ? g : NULL;
 	return saved;
 }
 
-static inline void hy_settle_end(struct hy_graph *g, struct hy_graph *saved)
+static inline void hy_stretch_end(struct hy_graph *g, struct hy_graph *saved)
 {
 	hy_thread_of(g)->guard = saved;
 }
 
-/* Around a subscriber: it may write. */
-static inline struct hy_graph *hy_call_begin(struct hy_graph *g)
+static inline void hy_call_begin(struct hy_graph *g)
 {
-	struct hy_thread *t = hy_thread_of(g);
-	struct hy_graph *saved = t->guard;
-
-	t->guard = NULL;
 	hy_unlock(g);
-	return saved;
 }
 
-#define hy_call_end hy_guard_end
+static inline void hy_call_end(struct hy_graph *g)
+{
+	hy_lock(g);
+}
 
 static inline bool hy_guarded(struct hy_graph *g)
 {

@@ -160,6 +160,13 @@ struct hy_box *hy_box_take(struct hy_cell *c)
 	return box;
 }
 
+void hy_box_spare_new(struct hy_cell *c, struct hy_box *box)
+{
+	box->refs = 0;
+	box->next_spare = hy_cold_of(c)->spare;
+	hy_cold_of(c)->spare = box;
+}
+
 void hy_box_spare(struct hy_cell *c, struct hy_box *box)
 {
 	struct hy_box *spare = hy_cold_of(c)->spare;
@@ -171,8 +178,7 @@ void hy_box_spare(struct hy_cell *c, struct hy_box *box)
 		hy_free(box);
 		return;
 	}
-	box->next_spare = hy_cold_of(c)->spare;
-	hy_cold_of(c)->spare = box;
+	hy_box_spare_new(c, box);
 }
 
 void hy_box_free_spares(struct hy_cell *c)

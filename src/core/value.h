@@ -30,6 +30,9 @@ struct hy_box *hy_box_take(struct hy_cell *c);
 void hy_box_spare(struct hy_cell *c, struct hy_box *box);
 void hy_box_free_spares(struct hy_cell *c);
 
+/* The same for one of the two that a new cell begins with, of any size. */
+void hy_box_spare_new(struct hy_cell *c, struct hy_box *box);
+
 static inline void hy_box_ref(struct hy_box *box)
 {
 	__atomic_add_fetch(&box->refs, 1, __ATOMIC_RELAXED);

@@ -26,15 +26,15 @@ static inline void fire(struct hy_graph *g, struct hy_cell *c)
 	}
 }
 
-static void wave(struct hy_graph *g)
+void hy_wave(struct hy_graph *g)
 {
-	struct hy_graph *saved = hy_settle_begin(g);
+	struct hy_graph *saved = hy_stretch_begin(g, true);
 	struct hy_derived *d;
 
 	while ((d = hy_queue_pop(&g->queue)))
 		if (hy_compute(g, d))
 			fire(g, &d->cell);
-	hy_settle_end(g, saved);
+	hy_stretch_end(g, saved);
 	if (g->nfired)
 		hy_deliver(g);
 }
@@ -56,7 +56,7 @@ static void eager_fire(struct hy_graph *g, struct hy_cell *c,
 
 static void eager_run(struct hy_graph *g, struct hy_cell *source)
 {
-	struct hy_graph *saved = hy_settle_begin(g);
+	struct hy_graph *saved = hy_stretch_begin(g, true);
 
 	g->depth_first = true;
 	eager_fire(g, source, 0);
@@ -74,7 +74,7 @@ static void eager_run(struct hy_graph *g, struct hy_cell *source)
 		}
 	}
 	g->depth_first = false;
-	hy_settle_end(g, saved);
+	hy_stretch_end(g, saved);
 }
 
 /* ---- notify --------------------------------------------------------------- */
@@ -95,7 +95,7 @@ static inline void notified(struct hy_graph *g, struct hy_cell *c)
 		eager_run(g, c);
 	} else {
 		fire(g, c);
-		wave(g);
+		hy_wave(g);
 	}
 }
 
@@ -146,7 +146,7 @@ static void fire_gathered(struct hy_graph *g)
 		fire(g, g->gathered[i]);
 	}
 	g->ngathered = 0;
-	wave(g);
+	hy_wave(g);
 }
 
 /*

@@ -65,12 +65,18 @@ void hy_set_none(struct hy_cell *c);
 void hy_end_source(struct hy_graph *g, struct hy_cell *c, uint64_t kind,
 		   uint64_t word);
 
-/* The first computation of a new cell: no probes, nothing is told. */
+/*
+ * The first computation of a new cell, from the inputs that it is shown
+ * (derive.c): no probes, nothing is told.
+ */
 void hy_compute_first(struct hy_graph *g, struct hy_derived *d);
 
 /* Call one subscriber with one signal and see to what it returns. */
 void hy_call(struct hy_graph *g, struct hy_sub *s,
 	     const struct hyphae_signal *signal);
+
+/* Run what is queued and tell whoever has to be told. */
+void hy_wave(struct hy_graph *g);
 
 /* Tell the graph's problem function and the `error` probe. */
 void hy_problem(struct hy_graph *g, struct hy_cell *c, int code,

@@ -17,9 +17,9 @@ static int run_combine(struct hy_graph *g, struct hy_derived *d, void *out)
 		values = d->fan_in->values;
 	else
 		one[0] = hy_value_of(d->one.input);
-	hy_compute_begin(g);
+	hy_call_begin(g);
 	r = fn(out, values, count, d->ctx);
-	hy_compute_end(g);
+	hy_call_end(g);
 	return r > 0 ? -EINVAL : r;
 }
 

@@ -11,9 +11,9 @@ static int run_map(struct hy_graph *g, struct hy_derived *d, void *out)
 	const void *input = hy_value_of(d->one.input);
 	int r;
 
-	hy_compute_begin(g);
+	hy_call_begin(g);
 	r = fn(out, input, d->ctx);
-	hy_compute_end(g);
+	hy_call_end(g);
 	return r > 0 ? -EINVAL : r;
 }
 
@@ -26,9 +26,9 @@ static int run_filter(struct hy_graph *g, struct hy_derived *d, void *out)
 	uint64_t word = input->word;
 	int r;
 
-	hy_compute_begin(g);
+	hy_call_begin(g);
 	r = fn(value, d->ctx);
-	hy_compute_end(g);
+	hy_call_end(g);
 	if (r < 0)
 		return r;
 	if (r == 0)
