@@ -620,9 +620,6 @@ static void try_one_liner(const char *line, size_t length)
 	assert_int_equal(run_say(program, "go"), 0);
 	assert_int_equal(run_wait(program, RUN_LIMIT), 0);
 	assert_int_equal(bpftrace_end(script), 0);
-	/* prog_all does not ask whether it is watched. */
-	if (strstr(text, ":watch "))
-		return;
 	out = strstr(run_out(script), "STARTED\n");
 	assert_non_null(out);
 	if (!print && !lines_with("@"))
