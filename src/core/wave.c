@@ -54,6 +54,22 @@ static void eager_fire(struct hy_graph *g, struct hy_cell *c,
 	}
 }
 
+/*
+ * A cell that was made meanwhile may wait in the queue as well; hy_compute()
+ * takes that mark off, but it stays in the queue.
+ */
+static bool eager_compute(struct hy_graph *g, struct hy_cell *c, uint32_t why)
+{
+	uint32_t queued = c->flags & (F_QUEUED | F_VALUE_TOUCH);
+	bool changed;
+
+	hy_flags_set(c, why, 0);
+	changed = hy_compute(g, hy_derived_of(c));
+	if (unlikely(queued & F_QUEUED))
+		hy_flags_set(c, queued, 0);
+	return changed;
+}
+
 static void eager_run(struct hy_graph *g, struct hy_cell *source)
 {
 	struct hy_graph *saved = hy_stretch_begin(g, true);
@@ -63,13 +79,12 @@ static void eager_run(struct hy_graph *g, struct hy_cell *source)
 	while (g->nstack) {
 		struct hy_eager_entry e = g->stack[--g->nstack];
 
-		hy_flags_set(e.cell, e.why, 0);
 		if (e.subs) {
 			g->deliver_limit = hy_newest_id(g);
 			hy_fanout_subs(g, e.cell, e.depth, e.cell->subs,
-				    g->deliver_limit);
+				       g->deliver_limit);
 			hy_told(g, e.cell);
-		} else if (hy_compute(g, hy_derived_of(e.cell))) {
+		} else if (eager_compute(g, e.cell, e.why)) {
 			eager_fire(g, e.cell, e.depth);
 		}
 	}
