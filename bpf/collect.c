@@ -21,6 +21,7 @@ struct collect {
 	struct hyphae_top_bpf *skeleton;
 	struct ring_buffer *rings;
 	struct bpf_link *links[LINKS_MAX];
+	struct bpf_link *announced;
 	struct bpf_program *programs[LINKS_MAX];
 	size_t count; /* of programs in use */
 	int stats_fd; /* while open the kernel times BPF programs */
@@ -244,6 +245,14 @@ int collect_attach(struct collect *collect, struct fault *fault)
 	return 0;
 }
 
+/* A library without that probe has nobody who waits for it. */
+void collect_announce(struct collect *collect)
+{
+	collect->announced = bpf_program__attach_usdt(
+		collect->skeleton->progs.top_watch, collect->config.pid,
+		collect->config.path, "hyphae", "watch", NULL);
+}
+
 int collect_fd(const struct collect *collect)
 {
 	return ring_buffer__epoll_fd(collect->rings);
@@ -359,6 +368,8 @@ void collect_detach(struct collect *collect)
 {
 	size_t i;
 
+	bpf_link__destroy(collect->announced);
+	collect->announced = NULL;
 	for (i = 0; i < collect->count; i++) {
 		bpf_link__destroy(collect->links[i]);
 		collect->links[i] = NULL;

@@ -50,6 +50,12 @@ struct collect *collect_open(const struct collect_config *config,
 /* Attach.  0 or -1 with a fault. */
 int collect_attach(struct collect *collect, struct fault *fault);
 
+/*
+ * Let the process know that it is watched: a program that waits for
+ * hyphae_watched() begins now, and must not before all else is ready.
+ */
+void collect_announce(struct collect *collect);
+
 /* A descriptor that polls readable when the ring is filling; -1: none. */
 int collect_fd(const struct collect *collect);
 

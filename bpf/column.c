@@ -74,10 +74,10 @@ const struct column columns[] = {
 		"source, or the operator that computes it"},
 	[SITE] = {"SITE", 24, COLUMN_TEXT, "site", NULL, of_site,
 		  "where in the program it was made"},
-	[HEIGHT] = {"HEIGHT", 6, COLUMN_NUMBER, "height", of_height, NULL,
-		    "1 + the highest of its inputs; 0 for a source", true},
-	[TARGETS] = {"TARGETS", 7, COLUMN_NUMBER, "targets", of_targets, NULL,
-		     "cells and subscribers that follow it directly", true},
+	[HEIGHT] = {"HEIGHT", 6, COLUMN_TRAIT, "height", of_height, NULL,
+		    "1 + the highest of its inputs; 0 for a source"},
+	[TARGETS] = {"TARGETS", 7, COLUMN_TRAIT, "targets", of_targets, NULL,
+		     "cells and subscribers that follow it directly"},
 	[NOTIFIES] = {"NOTIFY", 9, COLUMN_NUMBER, "notifies", of_notifies, NULL,
 		      "signals that a source was told"},
 	[WRITES] = {"WRITES", 9, COLUMN_NUMBER, "writes", of_writes, NULL,
@@ -104,7 +104,7 @@ const struct column columns[] = {
 		  "time in computing it and in its fan-outs"},
 	[COMPUTES] = {"COMPUTE", 9, COLUMN_NUMBER, "computes", of_computes,
 		      NULL, "runs of its compute function"},
-	[NONE] = {0},
+	[NONE] = {NULL, 0, COLUMN_TEXT, NULL, NULL, NULL, NULL},
 };
 
 const struct column *const table_columns[] = {
@@ -205,6 +205,7 @@ void column_print(const struct column *column, const struct row *row,
 {
 	switch (column->kind) {
 	case COLUMN_NUMBER:
+	case COLUMN_TRAIT:
 		snprintf(text, size, "%" PRIu64, column->number(row));
 		break;
 	case COLUMN_NS:

@@ -12,6 +12,7 @@
 
 enum column_kind {
 	COLUMN_NUMBER,
+	COLUMN_TRAIT, /* a number that makes no sense as a sum of cells */
 	COLUMN_NS,    /* a duration */
 	COLUMN_RATIO, /* of 1; number is in parts of 1e9, for sorting */
 	COLUMN_TEXT,
@@ -26,7 +27,6 @@ struct column {
 	uint64_t (*number)(const struct row *row);
 	const char *(*text)(const struct row *row);
 	const char *help;
-	bool apart; /* makes no sense for the sum of all cells */
 };
 
 /* In the order of JSON; the last one has no `json`. */

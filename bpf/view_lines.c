@@ -162,7 +162,7 @@ static void show_columns(const struct view *view, enum line_kind kind,
 	for (i = 0; (column = table_columns[i]); i++) {
 		if (i && i < 1 + view->from)
 			continue;
-		if (kind == LINE_SUM && column->apart)
+		if (kind == LINE_SUM && column->kind == COLUMN_TRAIT)
 			snprintf(text, sizeof(text), "-");
 		else if (row)
 			column_print(column, row, text, sizeof(text));

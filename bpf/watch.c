@@ -249,6 +249,7 @@ int watch_open(struct watch *watch, const struct watch_config *config,
 		return -1;
 	}
 	begin(watch);
+	collect_announce(watch->collect);
 	return 0;
 }
 
