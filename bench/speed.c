@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /*
  * speed: how fast the library is, as a ratio to the same work by hand.
  *

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /* Options of the bench programs, and the clock; see options.h. */
 #include "options.h"
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /* The cases that speed measures; see cases.h. */
 #include "cases.h"
 

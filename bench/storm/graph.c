@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /* The graphs of the storm; see graph.h. */
 #include "graph.h"
 

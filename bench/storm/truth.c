@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /* The truth about a run of the storm; see truth.h. */
 #include "truth.h"
 

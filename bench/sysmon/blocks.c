@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /* Building blocks of derived cells; see blocks.h. */
 #include "blocks.h"
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /* Things, and the cells of each; see items.h. */
 #include "items.h"
 

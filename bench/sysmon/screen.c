@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /* The report of sysmon; see screen.h. */
 #include "screen.h"
 

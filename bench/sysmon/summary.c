@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /* Cells over all things of a kind, and subscribers; see summary.h. */
 #include "summary.h"
 

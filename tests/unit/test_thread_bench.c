@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /*
  * The programs of bench/, run as a user runs them: what they refuse, and that
  * the storm's two ways of counting agree.
