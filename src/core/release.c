@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "core/derive.h"
 #include "core/probe.h"
+#include "core/queue.h"
 #include "core/slab.h"
 #include "core/value.h"
 
@@ -138,7 +139,11 @@ static void cell_release(struct hy_graph *g, struct hy_cell *c)
 
 void hy_reap(struct hy_graph *g)
 {
-	for (;;) {
+	/*
+	 * While drop functions run, another thread may make a cell that has to
+	 * be computed again, and release it: not while it is queued.
+	 */
+	while (!hy_queue_used(&g->queue)) {
 		struct hy_sub *s = g->dead_subs;
 		struct hy_cell *c = g->dead_cells;
 

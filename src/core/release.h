@@ -19,7 +19,7 @@ void hy_sub_end(struct hy_graph *g, struct hy_sub *s);
 /* Let go of all inputs: of a cell that ended, or that is released. */
 void hy_unlink_inputs(struct hy_graph *g, struct hy_derived *d);
 
-/* As the drainer, between waves. */
+/* As the drainer, between waves; stops when there is something to compute. */
 void hy_reap(struct hy_graph *g);
 
 static inline bool hy_has_dead(const struct hy_graph *g)
