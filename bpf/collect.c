@@ -48,32 +48,6 @@ static int keep_complaint(enum libbpf_print_level level, const char *format,
 	return 0;
 }
 
-static bool has_capability(uint64_t set, int number)
-{
-	return set >> number & 1;
-}
-
-const char *collect_missing_capability(void)
-{
-	enum { SYS_ADMIN = 21, PERFMON = 38, BPF = 39 };
-	unsigned long long set = 0;
-	char line[256];
-	FILE *file = fopen("/proc/self/status", "re");
-
-	while (file && fgets(line, sizeof(line), file))
-		if (sscanf(line, "CapEff: %llx", &set) == 1)
-			break;
-	if (file)
-		fclose(file);
-	if (has_capability(set, SYS_ADMIN))
-		return NULL;
-	if (!has_capability(set, BPF) && !has_capability(set, PERFMON))
-		return "CAP_BPF and CAP_PERFMON";
-	if (!has_capability(set, BPF))
-		return "CAP_BPF";
-	return has_capability(set, PERFMON) ? NULL : "CAP_PERFMON";
-}
-
 static int on_block(void *ctx, void *data, size_t size)
 {
 	struct collect *collect = ctx;

@@ -36,12 +36,6 @@ struct collect_config {
 
 struct collect;
 
-/*
- * Which of the capabilities that BPF needs are missing, as text for people
- * ("CAP_BPF and CAP_PERFMON"), or NULL.
- */
-const char *collect_missing_capability(void);
-
 /* Load the programs; nothing is attached yet.  NULL with a fault. */
 struct collect *collect_open(const struct collect_config *config,
 			     const struct collect_sink *sink,

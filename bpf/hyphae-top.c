@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "bpf/capability.h"
 #include "bpf/fault.h"
 #include "bpf/loop.h"
 #include "bpf/options.h"
@@ -41,15 +42,24 @@ static int list(void)
 	struct fault fault;
 	int hidden, carriers = target_list(stdout, &hidden);
 
-	if (hidden)
+	if (capability_ptrace())
+		hidden = 0; /* what is still hidden, nobody may see */
+	if (carriers && hidden)
 		fprintf(stderr,
-			"hyphae-top: %d processes of other users were not "
-			"looked into; that needs CAP_SYS_PTRACE.\n",
+			"hyphae-top: %d more processes belong to other users; "
+			"to look into them it needs CAP_SYS_PTRACE.\n",
 			hidden);
 	if (carriers)
 		return finish();
-	fault_set(&fault, hidden ? EXIT_PRIVILEGE : EXIT_NO_PROCESS,
-		  "no running process carries probes of hyphae.");
+	if (hidden)
+		fault_set(&fault, EXIT_PRIVILEGE,
+			  "no process that may be looked into carries probes "
+			  "of hyphae; for the %d others hyphae-top needs "
+			  "CAP_SYS_PTRACE.",
+			  hidden);
+	else
+		fault_set(&fault, EXIT_NO_PROCESS,
+			  "no running process carries probes of hyphae.");
 	return complain(&fault);
 }
 

@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
+#include "bpf/capability.h"
 #include "bpf/peek.h"
 
 /* Up to so many cells, all are looked up at the start. */
@@ -198,7 +199,7 @@ static int find_and_load(struct watch *watch, struct fault *fault)
 
 	if (target_open(&watch->target, config->pid, fault))
 		return -1;
-	missing = collect_missing_capability();
+	missing = capability_missing_for_bpf();
 	if (missing)
 		return fault_set(fault, EXIT_PRIVILEGE,
 				 "hyphae-top needs %s to attach to probes: run "
