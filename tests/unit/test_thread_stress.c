@@ -173,7 +173,8 @@ static int listen_to(const struct hyphae_signal *signal, void *ctx)
 					       : signal->code;
 	l->told = true;
 	l->dice = l->dice * 1103515245u + 12345u;
-	if (signal->kind == HYPHAE_VALUE && (l->dice >> 16) % 16 == 0)
+	/* So seldom that all of them together cannot keep it up for ever. */
+	if (signal->kind == HYPHAE_VALUE && (l->dice >> 16) % 128 == 0)
 		EXPECT(hyphae_int64_set(sources[(l->dice >> 20) % SOURCES],
 					(l->dice >> 8) % 100) >= 0);
 	atomic_fetch_sub(&l->inside, 1);
