@@ -126,9 +126,9 @@ all: lib benches top ## library, tools and benches into build/CONFIG (default)
 lib: $(LIB_A) $(LIB_SO)
 benches: $(BENCHES:%=$(B)/bin/%)
 top: $(TOP)
-# What the tests that compare with a build without probes need of it.
+# Without probes: what tests compare with, and the laws hold there too.
 .PHONY: without
-without: lib benches $(PROGS)
+without: lib benches $(PROGS) $(SEMANTIC_TESTS)
 # test_thread_bench runs the benches of its own configuration.
 $(THREAD_TESTS): | benches
 tests: $(TESTS) ## the test programs of CONFIG, without running them
@@ -303,6 +303,7 @@ in = $(patsubst $(B)/%,build/$(1)/%,$(2))
 .PHONY: run-all-tests
 run-all-tests:
 	@$(RUN_TESTS) $(UNIT_TESTS) $(SEMANTIC_TESTS) \
+		$(call in,release-noprobes,$(SEMANTIC_TESTS)) \
 		$(call in,asan,$(UNIT_TESTS) $(SEMANTIC_TESTS)) \
 		$(THREAD_TESTS) $(call in,asan,$(THREAD_TESTS)) \
 		$(call in,tsan,$(THREAD_TESTS)) $(E2E_TESTS)

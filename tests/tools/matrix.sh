@@ -15,6 +15,7 @@
 #   linker   bfd, gold, lld
 #   variant  plain, gc (--gc-sections), icf (--gc-sections --icf=all)
 #
+# FOLDER is for one run: objects that are there already are taken as they are.
 # Prints "built NAME", "left out NAME" where the toolchain cannot link an empty
 # program that way, or "failed NAME" with what the linker said.
 
@@ -45,7 +46,7 @@ while read -r source object; do
 	printf '%s\0%s\0' "$source" "$object"
 done <"$objects/list" |
 	FLAGS=$flags CC=$cc xargs -0 -P 2 -n 2 sh -c \
-		'$CC $FLAGS -c -o "$2" "$1"' sh || exit 1
+		'[ -f "$2" ] || $CC $FLAGS -c -o "$2" "$1"' sh || exit 1
 
 program=$objects/e2e_prog_all.o
 library=$(ls "$objects"/*.o | grep -v -e e2e_prog_all -e empty)
