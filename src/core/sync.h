@@ -15,6 +15,11 @@
 
 #include "core/types.h"
 
+/* The time and the processor's counter, read together; clock.h. */
+struct hy_anchor {
+	uint64_t ticks, ns;
+};
+
 /* What a thread carries with it. */
 struct hy_self {
 	struct hy_thread thread;   /* for all shared graphs */
@@ -22,6 +27,7 @@ struct hy_self {
 	struct hy_pass *last_pass; /* its report waits to be taken */
 	struct hy_scope *scope;	   /* entered last; scope.c */
 	struct hy_watcher *watcher;/* its block of records; watch.c */
+	struct hy_anchor anchor;
 };
 
 extern __thread struct hy_self hy_self

@@ -54,6 +54,7 @@ static void block_begin(struct hy_block *block)
 	block->fires = block->passes = 0;
 	store_release(&block->count, 0);
 	store_release(&block->sequence, block->sequence + 1);
+	hy_clock_anchor();
 	block->base_ns = hy_now();
 }
 

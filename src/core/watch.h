@@ -7,17 +7,8 @@
 #ifndef HY_WATCH_H
 #define HY_WATCH_H
 
-#include <time.h>
-
+#include "core/clock.h"
 #include "core/sync.h"
-
-static inline uint64_t hy_now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
 
 /*
  * Read the clock; and when something begins: the last reading, because it was
