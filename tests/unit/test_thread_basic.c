@@ -286,6 +286,9 @@ static void do_everything(struct helper *h)
 	struct hyphae_subscription *s;
 	int64_t held;
 
+	/* An empty batch has nothing to leave to the other thread. */
+	count_failure(h, hyphae_batch_begin(h->graph) == 0);
+	count_failure(h, hyphae_batch_end(h->graph) == 0);
 	count_failure(h, hyphae_int64_get(h->a, &held) == 0);
 	count_failure(h, hyphae_int64_get(h->other, &held) == 0);
 	count_failure(h, hyphae_int64_set(h->other, ++h->number) >= 0);
