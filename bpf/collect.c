@@ -209,8 +209,11 @@ int collect_attach(struct collect *collect, struct fault *fault)
 		if (error == EPERM || error == EACCES)
 			return fault_set(fault, EXIT_PRIVILEGE,
 					 "the kernel does not allow to attach "
-					 "to probe %s: CAP_PERFMON and "
-					 "CAP_SYS_PTRACE are needed.",
+					 "to probe %s: that takes "
+					 "CAP_SYS_PTRACE and CAP_SYS_ADMIN "
+					 "(with libbpf 1.3 and Linux 6.6 or "
+					 "newer CAP_PERFMON instead of the "
+					 "latter).",
 					 probe);
 		return fault_set(fault, EXIT_KERNEL,
 				 "probe %s cannot be attached: %s. %s", probe,
