@@ -582,6 +582,7 @@ static void growing_batch(void **state)
 }
 
 struct echo {
+	struct hyphae_graph *graph;
 	struct hyphae_cell *cells[20];
 	int codes[20];
 	unsigned long fail_at;
@@ -630,6 +631,58 @@ static void growing_next_wave(void **state)
 			assert_int_equal(held, echo.codes[i] == 0 ? 5 : 0);
 		}
 		assert_int_equal(hyphae_graph_free(graph), 0);
+	}
+	assert_true(n > 2);
+}
+
+static int set_all_in_batch(const struct hyphae_signal *signal, void *ctx)
+{
+	struct echo *echo = ctx;
+	int i;
+
+	if (hyphae_batch_begin(echo->graph) != 0)
+		return -EFAULT;
+	for (i = 0; i < 20; i++)
+		if (hyphae_int64_set(echo->cells[i], hyphae_int64_of(signal)))
+			return -EFAULT;
+	hy_alloc_fail_after(echo->fail_at);
+	echo->codes[0] = hyphae_batch_end(echo->graph);
+	hy_alloc_fail_after(0);
+	/* It is as it was, open, and can be ended again. */
+	if (echo->codes[0] == -ENOMEM)
+		echo->codes[1] = hyphae_batch_end(echo->graph);
+	return 0;
+}
+
+/* A batch that finds no room in the next wave stays open. */
+static void batch_end_in_a_subscriber(void **state)
+{
+	unsigned long n;
+	bool failed = true;
+
+	(void)state;
+	for (n = 1; failed; n++) {
+		struct echo echo = {.graph = hyphae_graph_new(0)};
+		struct hyphae_cell *a = hyphae_int64_new(echo.graph, 0);
+		int64_t held;
+		int i;
+
+		for (i = 0; i < 20; i++)
+			echo.cells[i] = hyphae_int64_new(echo.graph, 0);
+		assert_non_null(hyphae_subscribe_with(
+			a, set_all_in_batch, &echo, NULL, HYPHAE_SKIP_INITIAL));
+		echo.fail_at = n;
+		assert_int_equal(hyphae_int64_set(a, 5), 0);
+		failed = echo.codes[0] == -ENOMEM;
+		assert_int_equal(echo.codes[0], failed ? -ENOMEM : 0);
+		assert_int_equal(echo.codes[1], 0);
+		for (i = 0; i < 20; i++) {
+			assert_int_equal(hyphae_int64_get(echo.cells[i], &held),
+					 0);
+			assert_int_equal(held, 5);
+		}
+		assert_int_equal(hyphae_graph_check_idle(echo.graph), 0);
+		assert_int_equal(hyphae_graph_free(echo.graph), 0);
 	}
 	assert_true(n > 2);
 }
@@ -864,6 +917,7 @@ int main(void)
 		cmocka_unit_test(every_step_eager),
 		cmocka_unit_test(growing_batch),
 		cmocka_unit_test(growing_next_wave),
+		cmocka_unit_test(batch_end_in_a_subscriber),
 		cmocka_unit_test(pass_without_memory),
 		cmocka_unit_test(steady_chain),
 		cmocka_unit_test(steady_diamonds),
