@@ -231,9 +231,19 @@ static bool within(const char *line, const char *function)
 		       (at[1 + length] == '>' || at[1 + length] == '+'));
 }
 
+/* The probe of a frame: hy_fanout has the site `fanout`. */
+static uint64_t site_of(const struct subject *subject, const char *function)
+{
+	const struct note *note =
+		binary_note(subject->binary, function + strlen("hy_"));
+
+	return note ? note->pc : 0;
+}
+
 /*
  * A function that leaves by a jump is missing in the stack of what it jumped
- * to.  Cold parts of itself (name.cold) are its own.
+ * to.  Cold parts of itself (name.cold) are its own.  And a tracer that walks
+ * frame pointers at the site misses the caller, unless the frame is there.
  */
 static void check_frame(struct subject *subject, const char *path,
 			const char *function)
@@ -242,8 +252,9 @@ static void check_frame(struct subject *subject, const char *path,
 			       "objdump -d --no-show-raw-insn "
 			       "--disassemble=%s '%s'",
 			       function, path);
+	uint64_t site = site_of(subject, function);
+	size_t calls = 0, lines = 0, frames_made = 0;
 	char *save = NULL, cold[64];
-	size_t calls = 0, lines = 0;
 
 	snprintf(cold, sizeof(cold), "<%s.cold", function);
 	for (char *line = strtok_r(text, "\n", &save); line;
@@ -253,6 +264,9 @@ static void check_frame(struct subject *subject, const char *path,
 		lines++;
 		if (strstr(line, "\tcall"))
 			calls++;
+		if (strstr(line, "\tmov    %rsp,%rbp") &&
+		    strtoull(line, NULL, 16) < site)
+			frames_made++;
 		if (strstr(line, "\tj") && !within(line, function) &&
 		    !strstr(line, cold))
 			complain(subject, "%s leaves by a jump:%s", function,
@@ -263,6 +277,10 @@ static void check_frame(struct subject *subject, const char *path,
 		complain(subject, "%s was not disassembled", function);
 	else if (!calls)
 		complain(subject, "%s calls nobody", function);
+#ifdef __x86_64__
+	else if (!frames_made)
+		complain(subject, "%s has no frame at its site", function);
+#endif
 }
 
 /* Three functions, three addresses, each with calls and no jump out. */

@@ -228,6 +228,23 @@ static void a_killed_process_leaves_its_numbers(void **state)
 	assert_last(top, "process ended");
 }
 
+/* Its cells are gone, its number is not. */
+static void another_program_is_the_end(void **state)
+{
+	struct run *program, *top;
+
+	(void)state;
+	NEED_BPF();
+	program = RUN_TALK(in_build("tests/e2e/prog_exec"), "1009", "sleep");
+	assert_true(run_wait_text(program, "ready", RUN_LIMIT));
+	top = RUN(TOP, "-p", as_text(program->pid), "--json", "-d", "0.1");
+	assert_true(run_wait_text(top, "\"fires\":1009,", RUN_LIMIT));
+	assert_int_equal(run_say(program, "go"), 0);
+	assert_int_equal(run_wait(top, RUN_LIMIT), 0);
+	assert_non_null(strstr(run_out(top), "\"end\":\"another program\""));
+	assert_non_null(strstr(run_err(top), "runs another program now.\n"));
+}
+
 static void so_many_intervals(void **state)
 {
 	(void)state;
@@ -347,6 +364,7 @@ int main(void)
 		TEST(signals_end_it_well),
 		TEST(the_end_of_the_process_is_its_end),
 		TEST(a_killed_process_leaves_its_numbers),
+		TEST(another_program_is_the_end),
 		TEST(so_many_intervals),
 		TEST(a_loss_can_be_an_error),
 		TEST(a_plain_table),

@@ -42,6 +42,9 @@ if [ -z "$programs" ]; then
 	export TEST_FILTER="*$T*"
 fi
 
+fixed="setarch $(uname -m) -R"
+$fixed true 2>/dev/null || fixed=
+
 passed=0
 failed=0
 skipped=0
@@ -56,7 +59,7 @@ for p in $programs; do
 	start=$(date +%s)
 	# Sanitizers want their address range free: no randomisation.
 	case $config in
-	asan* | tsan*) wrap="setarch -R" ;;
+	asan* | tsan*) wrap=$fixed ;;
 	*) wrap= ;;
 	esac
 	BUILD=${BUILD:-build/release} timeout -k 5 "$LIMIT" $wrap "$p" \

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: MIT
+/* The live screen, on terminals of several sizes, and its keys. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "run.h"
+#include "top.h"
+
+static struct run *storm, *top;
+
+static void start(unsigned short rows, unsigned short columns)
+{
+	struct run_how how = {.rows = rows, .columns = columns};
+	const char *pid;
+
+	setenv("TERM", "xterm", 1);
+	storm = RUN(in_build("bin/storm"), "--cells", "97", "--rate", "5000",
+		    "--seconds", "600", "--wait");
+	pid = as_text(storm_pid(storm));
+	top = run_start_how((const char *const[]){in_build("bin/hyphae-top"),
+						  "-p", pid, "-d", "0.1", NULL},
+			    &how);
+	/* The last line of the screen is drawn last. */
+	assert_true(run_wait_text(top, "q quit", RUN_LIMIT));
+}
+
+static void press(const char *keys)
+{
+	assert_int_equal(write(top->in, keys, strlen(keys)), strlen(keys));
+}
+
+static void quit(void)
+{
+	press("q");
+	assert_int_equal(run_wait(top, RUN_LIMIT), 0);
+	/* The terminal is given back, and the sums stay on it. */
+	assert_non_null(strstr(run_out(top), "\x1b[?1049l"));
+	assert_non_null(
+		strstr(strstr(run_out(top), "\x1b[?1049l"), "hyphae-t"));
+}
+
+static void it_shows_cells(void **state)
+{
+	(void)state;
+	NEED_BPF();
+	start(24, 80);
+	assert_true(run_wait_text(top, "loss: none", RUN_LIMIT));
+	assert_true(run_wait_text(top, "TOTAL", RUN_LIMIT));
+	assert_true(run_wait_text(top, "diamond0.", RUN_LIMIT));
+	quit();
+}
+
+static void help_explains_columns(void **state)
+{
+	(void)state;
+	NEED_BPF();
+	start(24, 80);
+	press("h");
+	assert_true(run_wait_text(top,
+				  "times that it changed and told its "
+				  "targets",
+				  RUN_LIMIT));
+	press("h");
+	quit();
+}
+
+/*
+ * Curses writes what has changed only.  After the help, that is all: so the
+ * titles can be read in what was written.
+ */
+static void assert_title(const char *keys, const char *title)
+{
+	press(keys);
+	press("h");
+	assert_true(run_wait_text(top, "NOTIFY   signals", RUN_LIMIT));
+	press("h");
+	assert_true(run_wait_text(top, title, RUN_LIMIT));
+}
+
+static void arrows_choose_the_column(void **state)
+{
+	(void)state;
+	NEED_BPF();
+	start(24, 200);
+	assert_true(run_wait_text(top, "vSELF", RUN_LIMIT));
+	assert_title("\x1bOC", "vP50");
+	assert_title("<\x1bOD", "vTARGETS");
+	assert_title("r", "^TARGETS");
+	quit();
+}
+
+/* Far more keys than there are rows and columns. */
+static void any_keys(void **state)
+{
+	static const char keys[] = "jjjjkkkk>>>>>>>><<<<<<ahrh a?jjj  \x1b[B"
+				   "\x1b[A\x1b[5~\x1b[6~\x1b[Hxyz\x01\x7f";
+	int i;
+
+	(void)state;
+	NEED_BPF();
+	start(24, 80);
+	for (i = 0; i < 7; i++)
+		press(keys);
+	quit();
+}
+
+static void small_terminals(void **state)
+{
+	static const unsigned short sizes[][2] = {
+		{10, 40}, {5, 20}, {2, 10}, {60, 300}};
+	size_t i;
+
+	(void)state;
+	NEED_BPF();
+	for (i = 0; i < 4; i++) {
+		struct run_how how = {.rows = sizes[i][0],
+				      .columns = sizes[i][1]};
+
+		storm = RUN(in_build("bin/storm"), "--cells", "97", "--rate",
+			    "5000", "--seconds", "600", "--wait");
+		top = run_start_how(
+			(const char *const[]){in_build("bin/hyphae-top"), "-p",
+					      as_text(storm_pid(storm)), "-d",
+					      "0.1", NULL},
+			&how);
+		assert_true(run_wait_text(top, "\x1b[?1049h", RUN_LIMIT));
+		press(">>>jjhh");
+		quit();
+		run_close(storm);
+	}
+}
+
+/* Without knowing the terminal it prints tables. */
+static void an_unknown_terminal(void **state)
+{
+	struct run_how how = {.rows = 24, .columns = 80};
+
+	(void)state;
+	NEED_BPF();
+	setenv("TERM", "no-such-terminal", 1);
+	storm = RUN(in_build("bin/storm"), "--cells", "97", "--rate", "5000",
+		    "--seconds", "600", "--wait");
+	top = run_start_how((const char *const[]){in_build("bin/hyphae-top"),
+						  "-p",
+						  as_text(storm_pid(storm)),
+						  "-d", "0.1", "-n", "3", NULL},
+			    &how);
+	assert_int_equal(run_wait(top, RUN_LIMIT), 0);
+	assert_null(strstr(run_out(top), "\x1b["));
+	assert_int_equal(count_text(run_out(top), "loss: none"), 4);
+	setenv("TERM", "xterm", 1);
+}
+
+static void the_terminal_is_given_back(void **state)
+{
+	(void)state;
+	NEED_BPF();
+	start(24, 80);
+	assert_int_equal(run_kill(top, SIGTERM), 0);
+	assert_int_equal(run_wait(top, RUN_LIMIT), 0);
+	assert_non_null(strstr(run_out(top), "\x1b[?1049l"));
+	assert_non_null(strstr(run_out(top), "[interrupted]"));
+	start(24, 80);
+	assert_int_equal(run_kill(storm, SIGKILL), 0);
+	assert_int_equal(run_wait(top, RUN_LIMIT), 0);
+	assert_non_null(strstr(run_out(top), "\x1b[?1049l"));
+	assert_non_null(strstr(run_out(top), "has ended."));
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_teardown(name, run_teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(it_shows_cells),
+		TEST(help_explains_columns),
+		TEST(arrows_choose_the_column),
+		TEST(any_keys),
+		TEST(small_terminals),
+		TEST(an_unknown_terminal),
+		TEST(the_terminal_is_given_back),
+	};
+
+	return cmocka_run_group_tests_name("the screen of hyphae-top", tests,
+					   NULL, NULL);
+}
