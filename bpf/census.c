@@ -90,6 +90,7 @@ int census_open(struct census *census, const struct memory *memory,
 
 	memset(census, 0, sizeof(*census));
 	census->memory = memory;
+	census->semaphore = semaphore;
 	if (!memory_read(memory, semaphore + HY_LAYOUT_FROM_SEMAPHORE, &address,
 			 sizeof(address)) ||
 	    !memory_read(memory, address, layout, 16))
@@ -104,7 +105,20 @@ int census_open(struct census *census, const struct memory *memory,
 		return -EFAULT;
 	if (!offsets_fit(layout))
 		return -EPROTO;
+	census->address = address;
 	return 0;
+}
+
+bool census_stands(const struct census *census)
+{
+	uint64_t address, magic;
+
+	return memory_read(census->memory,
+			   census->semaphore + HY_LAYOUT_FROM_SEMAPHORE,
+			   &address, sizeof(address)) &&
+	       address == census->address &&
+	       memory_read(census->memory, address, &magic, sizeof(magic)) &&
+	       magic == HY_LAYOUT_MAGIC;
 }
 
 /* Follow a list of graphs: read the pointer at *at, then the fields. */

@@ -19,6 +19,7 @@
 
 struct census {
 	const struct memory *memory;
+	uint64_t semaphore, address; /* where the layout was found */
 	struct hy_layout layout;
 };
 
@@ -47,6 +48,9 @@ struct census_visitor {
  */
 int census_open(struct census *census, const struct memory *memory,
 		uint64_t semaphore);
+
+/* Is it still there?  A process that executes another program has lost it. */
+bool census_stands(const struct census *census);
 
 /* How many cells the process has. */
 uint64_t census_count(const struct census *census);

@@ -35,6 +35,7 @@ struct loop {
 	struct report report;
 	FILE *out;
 	bool screen_on;
+	bool had_screen; /* its order is kept for what is printed last */
 	struct screen screen;
 	int epoll, timer, signals;
 	unsigned long shown;
@@ -61,13 +62,20 @@ static int output_failed(struct loop *loop)
 			 strerror(errno ? errno : EIO));
 }
 
+static const struct column *sort_of(const struct loop *loop)
+{
+	return loop->had_screen ? loop->screen.sort : loop->options->sort;
+}
+
 static struct report_order order_of(const struct loop *loop)
 {
-	struct report_order order = column_order(loop->options->sort);
+	struct report_order order = loop->had_screen
+					    ? screen_order(&loop->screen)
+					    : column_order(loop->options->sort);
 
-	if (loop->screen_on)
-		return screen_order(&loop->screen);
-	order.top = (size_t)loop->options->top;
+	/* The screen can scroll through all. */
+	if (!loop->screen_on)
+		order.top = (size_t)loop->options->top;
 	return order;
 }
 
@@ -98,8 +106,8 @@ static int print_plain(struct loop *loop)
 {
 	struct view view = {
 		.width = width_of(loop->out),
-		.sort = loop->options->sort,
-		.ascending = column_order(loop->options->sort).ascending,
+		.sort = sort_of(loop),
+		.ascending = order_of(loop).ascending,
 		.line = print_line,
 		.ctx = loop,
 	};
@@ -269,6 +277,8 @@ static int run(struct loop *loop)
 		if (count && loop->shown + 1 >= count && !loop->end)
 			loop->end = "count reached";
 		watch_update(&loop->watch, loop->gone);
+		if (loop->watch.replaced && !loop->end)
+			loop->end = "another program";
 		if (show(loop))
 			return -1;
 	}
@@ -294,7 +304,12 @@ static int last_words(struct loop *loop)
 		if (print_plain(loop))
 			return -1;
 	}
-	if (loop->gone)
+	if (loop->watch.replaced)
+		fprintf(stderr,
+			"hyphae-top: process %d (%s) runs another program "
+			"now.\n",
+			target->pid, target->comm);
+	else if (loop->gone)
 		fprintf(stderr, "hyphae-top: process %d (%s) has ended.\n",
 			target->pid, target->comm);
 	if (loop->options->fail_on_loss && losses_any(&loop->report.lost))
@@ -318,7 +333,7 @@ static void open_screen(struct loop *loop)
 {
 	if (loop->options->output == OUTPUT_AUTO && isatty(STDOUT_FILENO) &&
 	    isatty(STDIN_FILENO))
-		loop->screen_on =
+		loop->screen_on = loop->had_screen =
 			screen_open(&loop->screen, loop->options->sort);
 }
 

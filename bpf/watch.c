@@ -260,8 +260,19 @@ void watch_drain(struct watch *watch)
 		(void)collect_drain(watch->collect);
 }
 
+/* Has the process executed another program?  (One that ended has not.) */
+static void check_program(struct watch *watch)
+{
+	if (!watch->census_works || census_stands(&watch->census))
+		return;
+	watch->census_works = false;
+	watch->replaced = target_alive(&watch->target);
+}
+
 void watch_update(struct watch *watch, bool gone)
 {
+	if (!gone)
+		check_program(watch);
 	if (watch->config.probes) {
 		(void)collect_read(watch->collect);
 	} else {

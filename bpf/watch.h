@@ -32,6 +32,7 @@ struct watch {
 	struct memory memory;
 	struct census census;
 	bool census_works;
+	bool replaced; /* the process runs another program now */
 	struct model model;
 	struct stream stream;
 	struct collect *collect;

@@ -74,28 +74,27 @@ static void help_explains_columns(void **state)
 }
 
 /*
- * Curses writes what has changed only.  After the help, that is all: so the
- * titles can be read in what was written.
+ * Curses writes only what has changed, so titles are hard to find in it.  The
+ * table that stays is sorted as the screen was.
  */
-static void assert_title(const char *keys, const char *title)
+static void assert_sorted(const char *keys, const char *title)
 {
+	start(24, 200);
 	press(keys);
-	press("h");
-	assert_true(run_wait_text(top, "NOTIFY   signals", RUN_LIMIT));
-	press("h");
-	assert_true(run_wait_text(top, title, RUN_LIMIT));
+	quit();
+	assert_non_null(strstr(strstr(run_out(top), "\x1b[?1049l"), title));
+	run_close(top);
+	run_close(storm);
 }
 
 static void arrows_choose_the_column(void **state)
 {
 	(void)state;
 	NEED_BPF();
-	start(24, 200);
-	assert_true(run_wait_text(top, "vSELF", RUN_LIMIT));
-	assert_title("\x1bOC", "vP50");
-	assert_title("<\x1bOD", "vTARGETS");
-	assert_title("r", "^TARGETS");
-	quit();
+	assert_sorted("", " vSELF ");
+	assert_sorted("\x1bOC", " vP50 ");
+	assert_sorted("\x1bOC<\x1bOD", " vTARGETS ");
+	assert_sorted("r", " ^SELF ");
 }
 
 /* Far more keys than there are rows and columns. */
