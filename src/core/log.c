@@ -106,7 +106,7 @@ int hy_log_put(struct hy_graph *g, struct hy_log *log, struct hy_cell *c,
 
 int hy_log_merge(struct hy_graph *g, struct hy_log *to, struct hy_log *from)
 {
-	if (!make_room(g, to, from->count))
+	if (from->count && !make_room(g, to, from->count))
 		return -ENOMEM;
 	for (size_t i = 0; i < from->count; i++) {
 		struct hy_log_entry part = from->entries[i];
