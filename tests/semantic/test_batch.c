@@ -274,6 +274,33 @@ static void bt14_made_inside(void **state)
 	assert_int_equal(seen->text[seen->length - 1], '6');
 }
 
+/* Batches in two graphs on one thread, ended in either order. */
+static void bt16_two_graphs(void **state)
+{
+	struct world *w = *state;
+	struct hyphae_graph *other = hyphae_graph_new(0);
+	struct hyphae_cell *a = source(w, 0);
+	struct hyphae_cell *b = hyphae_int64_new(other, 0);
+	struct node *d = derive(w, twice, a);
+	int turn;
+
+	for (turn = 1; turn <= 2; turn++) {
+		begin_batch(w);
+		assert_int_equal(hyphae_batch_begin(other), 0);
+		put(a, turn);
+		put(b, turn);
+		assert_int_equal(value(d->cell), 2 * (turn - 1));
+		if (turn == 1)
+			assert_int_equal(hyphae_batch_end(other), 0);
+		end_batch(w);
+		if (turn == 2)
+			assert_int_equal(hyphae_batch_end(other), 0);
+		assert_int_equal(value(d->cell), 2 * turn);
+		assert_int_equal(value(b), turn);
+	}
+	assert_int_equal(hyphae_graph_free(other), 0);
+}
+
 /* An empty batch does nothing. */
 static void bt15_empty(void **state)
 {
@@ -305,6 +332,7 @@ int main(void)
 		CASE(bt13_never_apart),
 		CASE(bt14_made_inside),
 		CASE(bt15_empty),
+		CASE(bt16_two_graphs),
 	};
 
 	return cmocka_run_group_tests_name("batch", tests, NULL, NULL);

@@ -188,6 +188,88 @@ static void cm06_complete_in_a_subscriber(void **state)
 	assert_int_equal(hyphae_int64_set(a, 3), -ESHUTDOWN);
 }
 
+/* arg: the other input of a cell that is made when the own one ends. */
+static int derive_at_the_end(struct log *log,
+			     const struct hyphae_signal *signal)
+{
+	struct hyphae_cell *both[2] = {log->cell, log->arg};
+
+	if (signal->kind == HYPHAE_COMPLETE)
+		log->arg = derive_inside(log->world, sum, both, 2);
+	return 0;
+}
+
+static void cm06_derive_while_it_ends(void **state)
+{
+	struct world *w = *state;
+	struct hyphae_cell *a = source(w, 1);
+	struct hyphae_cell *b = source(w, 10);
+	struct log *maker = follow_with(w, a, derive_at_the_end, b, 0);
+	struct node *made;
+	struct log *seen;
+
+	complete(a);
+	made = maker->arg;
+	assert_non_null(made);
+	keep(w, made->cell);
+	seen = follow(w, made->cell);
+	assert_false(ended(made->cell));
+	put(b, 20);
+	complete(b);
+	assert_log(seen, "11,21,C");
+	assert_true(ended(made->cell));
+}
+
+/* The same where the ended one is derived, in the wave that ends it. */
+static void cm06_derive_while_a_derived_ends(void **state)
+{
+	struct world *w = *state;
+	struct hyphae_cell *a = source(w, 1);
+	struct hyphae_cell *b = source(w, 10);
+	struct node *m = derive(w, inc, a);
+	struct log *maker = follow_with(w, m->cell, derive_at_the_end, b, 0);
+	struct node *made;
+
+	begin_batch(w);
+	put(a, 2);
+	complete(a);
+	end_batch(w);
+	made = maker->arg;
+	assert_non_null(made);
+	keep(w, made->cell);
+	assert_int_equal(value(made->cell), 13);
+	assert_false(ended(made->cell));
+	complete(b);
+	assert_true(ended(made->cell));
+}
+
+/* One who subscribes while the end is told gets it once. */
+static int subscribe_at_the_end(struct log *log,
+				const struct hyphae_signal *signal)
+{
+	if (signal->kind == HYPHAE_COMPLETE)
+		log_subscribe(log->arg, log->cell, 0);
+	return 0;
+}
+
+static void cm06_subscribe_while_it_ends(void **state)
+{
+	struct world *w = *state;
+	struct hyphae_cell *a = source(w, 1);
+	struct log *late = log_new(w, NULL, NULL);
+
+	follow_with(w, a, subscribe_at_the_end, late, 0);
+	follow(w, a);
+	begin_batch(w);
+	put(a, 2);
+	complete(a);
+	end_batch(w);
+	assert_log(late, "2,C");
+	assert_int_equal(late->drops, 1);
+	assert_int_equal(live_subs(w), 0);
+	assert_int_equal(hyphae_unsubscribe(late->subscription), -ESTALE);
+}
+
 static int none(const void *input, void *ctx)
 {
 	(void)input;
@@ -253,6 +335,9 @@ int main(void)
 		CASE(cm04_subscribe_after_failure),
 		CASE(cm04_derive_after_completion),
 		CASE(cm06_complete_in_a_subscriber),
+		CASE(cm06_derive_while_it_ends),
+		CASE(cm06_derive_while_a_derived_ends),
+		CASE(cm06_subscribe_while_it_ends),
 		CASE(cm07_filter_without_a_value),
 		CASE(cm08_wrong_cells),
 		CASE(cm09_unchanged_and_the_end),

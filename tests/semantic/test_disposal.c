@@ -331,6 +331,36 @@ static void x05_disposed_by_its_own_subscriber(void **state)
 	assert_log(log, "0,1");
 }
 
+/* A scope that lives long does not remember all that came and went. */
+static void x05_long_lived(void **state)
+{
+	struct world *w = *state;
+	struct hyphae_cell *a = source(w, 0);
+	struct log *order = log_new(w, NULL, NULL);
+	struct tag tags[] = {{order, "1"}, {order, "2"}, {order, "3"}};
+	struct hyphae_scope *scope = hyphae_scope_new(w->graph);
+	int i;
+
+	assert_int_equal(hyphae_scope_enter(scope), 0);
+	for (i = 0; i < 3000; i++) {
+		struct hyphae_subscription *s;
+		struct hyphae_scope *child;
+
+		if (i % 1000 == 500)
+			assert_non_null(hyphae_subscribe_with(
+				a, quiet, &tags[i / 1000], note_tag, 0));
+		s = hyphae_subscribe(a, quiet, NULL);
+		assert_int_equal(hyphae_unsubscribe(s), 0);
+		child = hyphae_scope_new(w->graph);
+		assert_int_equal(hyphae_scope_dispose(child), 0);
+	}
+	assert_int_equal(hyphae_scope_leave(scope), 0);
+	assert_int_equal(live_subs(w), 3);
+	assert_int_equal(hyphae_scope_dispose(scope), 0);
+	assert_log(order, "3,2,1");
+	assert_int_equal(live_subs(w), 0);
+}
+
 static void x05_graph_of_an_entered_scope(void **state)
 {
 	struct world *w = *state;
@@ -338,6 +368,7 @@ static void x05_graph_of_an_entered_scope(void **state)
 
 	assert_int_equal(hyphae_scope_enter(scope), 0);
 	assert_int_equal(hyphae_graph_free(w->graph), -EBUSY);
+	assert_int_equal(hyphae_scope_enter(scope), -EBUSY); /* it is */
 	assert_int_equal(hyphae_scope_leave(scope), 0);
 	assert_int_equal(hyphae_scope_dispose(scope), 0);
 }
@@ -561,6 +592,105 @@ static void x11_destructors_exactly_once(void **state)
 	assert_int_equal(tokens_live(), 0);
 }
 
+/* In a function that makes an owned value: the cell goes, and its value. */
+static int half_and_unref(void *ret, const void *input, void *ctx)
+{
+	struct hyphae_cell **self = ctx;
+
+	if (*self)
+		hyphae_cell_unref(*self);
+	return half_token(ret, input, NULL);
+}
+
+static void x11_released_in_its_function(void **state)
+{
+	struct world *w = *state;
+	struct hyphae_cell *self = NULL, *a;
+
+	tokens_made = tokens_dropped = 0;
+	a = new_token(w, 2);
+	self = hyphae_map(a, &token_type, half_and_unref, &self);
+	assert_non_null(self);
+	assert_int_equal(tokens_live(), 2);
+	assert_int_equal(set_token(a, 40), 0);
+	assert_int_equal(tokens_live(), 1);
+	assert_int_equal(hyphae_cell_unref(self), -ESTALE);
+	assert_int_equal(hyphae_cell_unref(a), 0);
+	assert_int_equal(tokens_live(), 0);
+}
+
+static void x11_error_when_made(void **state)
+{
+	struct world *w = *state;
+	struct hyphae_cell *a, *b;
+	struct token copy;
+
+	tokens_made = tokens_dropped = 0;
+	a = new_token(w, 13);
+	b = hyphae_map(a, &token_type, half_token, NULL);
+	assert_non_null(b);
+	assert_int_equal(tokens_live(), 1);
+	assert_int_equal(token_get(b, &copy), -EIO);
+	assert_int_equal(set_token(a, 8), 0);
+	assert_int_equal(tokens_live(), 2);
+	assert_int_equal(hyphae_cell_unref(b), 0);
+	assert_int_equal(hyphae_cell_unref(a), 0);
+	assert_int_equal(tokens_live(), 0);
+}
+
+static int all_tokens(const void *input, void *ctx)
+{
+	(void)ctx;
+	return *((const struct token *)input)->box % 2 == 0;
+}
+
+/* A filter shares the value that it lets pass. */
+static void x11_filter_shares(void **state)
+{
+	struct world *w = *state;
+	struct hyphae_cell *a, *f;
+	struct token copy;
+
+	tokens_made = tokens_dropped = 0;
+	a = new_token(w, 2);
+	f = hyphae_filter(a, all_tokens, NULL);
+	assert_int_equal(tokens_live(), 1);
+	assert_int_equal(set_token(a, 3), 0); /* f keeps the 2 */
+	assert_int_equal(tokens_live(), 2);
+	assert_int_equal(token_get(f, &copy), 0);
+	assert_int_equal(*copy.box, 2);
+	token_drop(&copy);
+	assert_int_equal(set_token(a, 4), 0);
+	assert_int_equal(tokens_live(), 1);
+	assert_int_equal(hyphae_cell_unref(a), 0);
+	assert_int_equal(tokens_live(), 1);
+	assert_int_equal(hyphae_cell_unref(f), 0);
+	assert_int_equal(tokens_live(), 0);
+}
+
+static int set_same_cell(const struct hyphae_signal *signal, void *ctx)
+{
+	return set_token(ctx, *((const struct token *)signal->value)->box + 1);
+}
+
+/* Values of writes that were cut off because nothing settled. */
+static void x11_never_settles(void **state)
+{
+	struct world *w = *state;
+	struct hyphae_cell *a;
+	struct hyphae_subscription *s;
+
+	tokens_made = tokens_dropped = 0;
+	a = new_token(w, 0);
+	s = hyphae_subscribe_with(a, set_same_cell, a, NULL,
+				  HYPHAE_SKIP_INITIAL);
+	assert_int_equal(set_token(a, 1), -ELOOP);
+	assert_int_equal(tokens_live(), 1);
+	assert_int_equal(hyphae_unsubscribe(s), 0);
+	assert_int_equal(hyphae_cell_unref(a), 0);
+	assert_int_equal(tokens_live(), 0);
+}
+
 static void x11_in_a_batch(void **state)
 {
 	struct world *w = *state;
@@ -762,11 +892,16 @@ int main(void)
 		CASE(x05_child_first),
 		CASE(x05_ended_before),
 		CASE(x05_disposed_by_its_own_subscriber),
+		CASE(x05_long_lived),
 		CASE(x05_graph_of_an_entered_scope),
 		CASE(x05_hook_makes_more),
 		CASE(x07_clean_up_chain),
 		CASE(x09_churn),
 		CASE(x11_destructors_exactly_once),
+		CASE(x11_released_in_its_function),
+		CASE(x11_error_when_made),
+		CASE(x11_filter_shares),
+		CASE(x11_never_settles),
 		CASE(x11_in_a_batch),
 		CASE(x11_failed_copies),
 		CASE(x11_graph_free),

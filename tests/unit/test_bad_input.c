@@ -584,6 +584,30 @@ static void cells_of_a_dead_graph(void **state)
 	assert_int_equal(hyphae_graph_free(next), 0);
 }
 
+static void dead_graph(void **state)
+{
+	struct hyphae_graph *graph = hyphae_graph_new(0);
+	struct hyphae_scope *scope = hyphae_scope_new(graph);
+	struct hyphae_graph_counts counts;
+
+	(void)state;
+	assert_int_equal(hyphae_graph_free(graph), 0);
+	assert_int_equal(hyphae_graph_free(graph), -ESTALE);
+	assert_int_equal(hyphae_graph_id(graph), 0);
+	assert_int_equal(hyphae_graph_counts(graph, &counts), -ESTALE);
+	assert_int_equal(hyphae_graph_check_idle(graph), -ESTALE);
+	assert_int_equal(hyphae_graph_on_problem(graph, NULL, NULL), -ESTALE);
+	assert_int_equal(hyphae_graph_set_wave_limit(graph, 1), -ESTALE);
+	assert_int_equal(hyphae_batch_begin(graph), -ESTALE);
+	assert_int_equal(hyphae_batch_end(graph), -ESTALE);
+	assert_int_equal(hyphae_settle(graph), -ESTALE);
+	REFUSES(hyphae_int64_new(graph, 1), ESTALE);
+	REFUSES(hyphae_string_new(graph, "x"), ESTALE);
+	REFUSES(hyphae_scope_new(graph), ESTALE);
+	assert_int_equal(hyphae_scope_enter(scope), -ESTALE);
+	assert_int_equal(hyphae_scope_dispose(scope), -ESTALE);
+}
+
 static void double_unsubscribe(void **state)
 {
 	struct garden *g = *state;
@@ -815,6 +839,7 @@ int main(void)
 		TEST(dead_cells),
 		TEST(reused_slots),
 		TEST(cells_of_a_dead_graph),
+		TEST(dead_graph),
 		TEST(double_unsubscribe),
 		TEST(write_in_copy),
 		TEST(write_in_drop),

@@ -543,6 +543,37 @@ static void *set_elsewhere(void *ctx)
 	return NULL;
 }
 
+/* A thread that ends with a pass open, and a report not taken. */
+static void *leave_open(void *ctx)
+{
+	struct diamond *x = ctx;
+
+	hyphae_pass_begin();
+	hyphae_int64_set(x->a, 70);
+	hyphae_pass_end();
+	hyphae_pass_begin();
+	hyphae_int64_set(x->a, 71);
+	return NULL;
+}
+
+static void thread_ends_in_a_pass(void **state)
+{
+	struct diamond x;
+	struct hyphae_report r;
+	pthread_t thread;
+
+	(void)state;
+	make(&x, 0);
+	assert_int_equal(pthread_create(&thread, NULL, leave_open, &x), 0);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	begin();
+	set(x.a, 72);
+	r = end();
+	expect_totals(&r, 4, 0, 4, 4, 0);
+	hyphae_report_done(&r);
+	unmake(&x);
+}
+
 /* A pass is of one thread. */
 static void other_threads_do_not_count(void **state)
 {
@@ -657,6 +688,7 @@ int main(void)
 		cmocka_unit_test(writes_of_subscribers),
 		cmocka_unit_test(with_a_function),
 		cmocka_unit_test(other_threads_do_not_count),
+		cmocka_unit_test(thread_ends_in_a_pass),
 		cmocka_unit_test(left_by_other_threads),
 		cmocka_unit_test(cells_that_are_gone),
 		cmocka_unit_test(many_cells),
