@@ -896,6 +896,109 @@ static void h07_handle_goes_stale(void **state)
 	end_graph(graph, 0, 0);
 }
 
+/* ---- a source that one thread ends and another writes ---- */
+
+/*
+ * While this thread is in a subscriber, another one opens a batch and writes
+ * the cells, a third ends them, and then the batch ends: too late.
+ */
+struct late {
+	struct hyphae_graph *graph;
+	struct hyphae_cell *a, *l; /* int64, large */
+	bool by_propagator; /* the end comes from the subscriber itself */
+	_Atomic unsigned int failures;
+};
+
+static void *end_both(void *ctx)
+{
+	struct late *late = ctx;
+
+	if (hyphae_cell_complete(late->a) != 0 ||
+	    hyphae_cell_fail(late->l, -EIO, "over") != 0)
+		atomic_fetch_add(&late->failures, 1);
+	return NULL;
+}
+
+static void *write_too_late(void *ctx)
+{
+	struct late *late = ctx;
+	pthread_t thread;
+	int bad = hyphae_batch_begin(late->graph) != 0;
+
+	bad += hyphae_int64_set(late->a, 8) != 0;
+	bad += large_set(late->l, all_parts(8)) != 0;
+	if (!late->by_propagator) {
+		bad += pthread_create(&thread, NULL, end_both, late) != 0;
+		bad += pthread_join(thread, NULL) != 0;
+	}
+	bad += hyphae_batch_end(late->graph) != 0;
+	if (bad)
+		atomic_fetch_add(&late->failures, 1);
+	return NULL;
+}
+
+static int let_them_race(const struct hyphae_signal *signal, void *ctx)
+{
+	struct late *late = ctx;
+	pthread_t thread;
+
+	if (hyphae_int64_of(signal) != 1)
+		return 0;
+	if (pthread_create(&thread, NULL, write_too_late, late) != 0 ||
+	    pthread_join(thread, NULL) != 0)
+		return -EAGAIN;
+	if (late->by_propagator)
+		end_both(late);
+	return 0;
+}
+
+static int note_all(const struct hyphae_signal *signal, void *ctx)
+{
+	char *story = ctx;
+
+	if (signal->kind == HYPHAE_VALUE)
+		strcat(story, "V");
+	else
+		strcat(story, signal->kind == HYPHAE_COMPLETE ? "C" : "E");
+	return 0;
+}
+
+static void written_after_the_end(bool by_propagator)
+{
+	struct late late = {.graph = hyphae_graph_new(0),
+			    .by_propagator = by_propagator};
+	struct hyphae_cell *trigger = hyphae_int64_new(late.graph, 0);
+	char a_story[16] = "", l_story[16] = "";
+	struct large large;
+
+	late.a = hyphae_int64_new(late.graph, 0);
+	late.l = large_new_at(late.graph, all_parts(0), HYPHAE_HERE);
+	assert_non_null(hyphae_subscribe(late.a, note_all, a_story));
+	assert_non_null(hyphae_subscribe(late.l, note_all, l_story));
+	assert_non_null(hyphae_subscribe(trigger, let_them_race, &late));
+	assert_int_equal(hyphae_int64_set(trigger, 1), 0);
+	assert_int_equal(late.failures, 0);
+	assert_string_equal(a_story, "VC");
+	assert_string_equal(l_story, "VE");
+	assert_int_equal(value(late.a), 0);
+	assert_int_equal(large_get(late.l, &large), -EIO);
+	end_graph(late.graph, 3, 1);
+}
+
+static void batch_after_anothers_end(void **state)
+{
+	(void)state;
+	WATCH();
+	written_after_the_end(false);
+}
+
+static void batch_after_the_propagators_end(void **state)
+{
+	(void)state;
+	WATCH();
+	written_after_the_end(true);
+}
+
 /* ---- readers ---- */
 
 struct reading {
@@ -1074,6 +1177,8 @@ int main(void)
 		cmocka_unit_test(h07_destroy_races_set),
 		cmocka_unit_test(made_while_another_propagates),
 		cmocka_unit_test(h07_handle_goes_stale),
+		cmocka_unit_test(batch_after_anothers_end),
+		cmocka_unit_test(batch_after_the_propagators_end),
 		cmocka_unit_test(readers_see_whole_values),
 		cmocka_unit_test(settle_waits),
 		cmocka_unit_test(graphs_side_by_side),
