@@ -50,11 +50,11 @@ int collect_attach(struct collect *collect, struct fault *fault);
  */
 void collect_announce(struct collect *collect);
 
-/* A descriptor that polls readable when the ring is filling; -1: none. */
-int collect_fd(const struct collect *collect);
-
-/* Hand over all that waits in the rings.  Returns how many items. */
-int collect_drain(struct collect *collect);
+/*
+ * Hand over all that has come.  To be called often; a thread of its own keeps
+ * the ring from filling up meanwhile.
+ */
+void collect_drain(struct collect *collect);
 
 /* Hand over the counts of probe mode.  0 or a negative errno. */
 int collect_read(struct collect *collect);

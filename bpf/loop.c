@@ -17,11 +17,11 @@
 #include "bpf/view_lines.h"
 #include "bpf/watch.h"
 
-/* How long blocks may wait when the ring is far from full. */
+/* How long blocks may wait until they are decoded. */
 #define DRAIN_MS 25
 
 enum source {
-	SOURCE_RING,
+
 	SOURCE_PROCESS,
 	SOURCE_TIMER,
 	SOURCE_SIGNAL,
@@ -172,7 +172,6 @@ static int open_timer(struct loop *loop)
 
 static int open_sources(struct loop *loop)
 {
-	int ring = collect_fd(loop->watch.collect);
 	sigset_t set;
 
 	sigemptyset(&set);
@@ -185,7 +184,6 @@ static int open_sources(struct loop *loop)
 	    watch_fd(loop, loop->timer, SOURCE_TIMER) ||
 	    watch_fd(loop, loop->signals, SOURCE_SIGNAL) ||
 	    watch_fd(loop, loop->watch.target.pidfd, SOURCE_PROCESS) ||
-	    (!loop->options->probes && watch_fd(loop, ring, SOURCE_RING)) ||
 	    (loop->screen_on && watch_fd(loop, STDIN_FILENO, SOURCE_KEYS)))
 		return fault_set(loop->fault, EXIT_KERNEL,
 				 "cannot wait for events: %s.",
@@ -237,8 +235,6 @@ static int on_event(struct loop *loop, enum source source)
 		break;
 	case SOURCE_KEYS:
 		return on_keys(loop);
-	case SOURCE_RING:
-		break;
 	}
 	return 0;
 }

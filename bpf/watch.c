@@ -11,11 +11,11 @@
 #include "bpf/peek.h"
 
 /* Up to so many cells, all are looked up at the start. */
-#define CELLS_AT_START 200000
+#define CELLS_AT_START 2000000
 /* Names and heights may change: look again after so long. */
 #define NAMES_AGE_NS 10000000000ull
-/* And never spend more than a tenth of the time on it. */
-#define NAMES_SHARE 10
+/* And never spend more than a fifth of the time on it. */
+#define NAMES_SHARE 4
 #define NAMES_PAUSE_NS 100000000ull
 
 static uint64_t now_ns(void)
@@ -257,7 +257,7 @@ int watch_open(struct watch *watch, const struct watch_config *config,
 void watch_drain(struct watch *watch)
 {
 	if (!watch->config.probes)
-		(void)collect_drain(watch->collect);
+		collect_drain(watch->collect);
 }
 
 /* Has the process executed another program?  (One that ended has not.) */
@@ -278,7 +278,7 @@ void watch_update(struct watch *watch, bool gone)
 	} else {
 		if (!gone && watch->census_works)
 			peek_threads(&watch->census, &watch->stream, false);
-		(void)collect_drain(watch->collect);
+		collect_drain(watch->collect);
 	}
 	take_counters(watch);
 	if (gone)
