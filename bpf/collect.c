@@ -5,15 +5,12 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <poll.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "bpf/backlog.h"
+#include "bpf/drain.h"
 #include "hyphae_top.skel.h"
 
 #define LINKS_MAX 8
@@ -30,20 +27,8 @@ struct collect {
 	size_t count; /* of programs in use */
 	int stats_fd; /* while open the kernel times BPF programs */
 	int cpus;
-	/* Records mode: a thread empties the rings into the backlog. */
-	pthread_mutex_t ring_lock;
-	pthread_t drainer;
-	bool draining;
-	atomic_bool stop;
-	struct backlog backlog;
+	struct drain drain;
 };
-
-enum item { ITEM_BLOCK, ITEM_LOST };
-
-/* How long items may wait in a ring that is far from full. */
-#define DRAIN_MS 20
-/* Beyond this the ring fills up, and the kernel counts what is lost. */
-#define BACKLOG_LIMIT (1ull << 30)
 
 /* A probe and the program for it. */
 struct site {
@@ -63,59 +48,6 @@ static int keep_complaint(enum libbpf_print_level level, const char *format,
 		complaint[strcspn(complaint, "\n")] = '\0';
 	}
 	return 0;
-}
-
-/* The end of a block that its size class added is not kept. */
-static int on_block(void *ctx, void *data, size_t size)
-{
-	struct collect *collect = ctx;
-	const struct hy_block *block = data;
-	size_t used = HY_BLOCK_HEADER +
-		      (size_t)block->count * sizeof(struct hy_record);
-
-	return backlog_add(&collect->backlog, ITEM_BLOCK, data,
-			   used < size ? used : size);
-}
-
-static int on_lost(void *ctx, void *data, size_t size)
-{
-	struct collect *collect = ctx;
-
-	return backlog_add(&collect->backlog, ITEM_LOST, data, size);
-}
-
-static void on_item(void *ctx, uint32_t kind, const void *data, size_t size)
-{
-	const struct collect_sink *sink = &((struct collect *)ctx)->sink;
-
-	if (kind == ITEM_BLOCK)
-		sink->block(sink->ctx, data, size);
-	else
-		sink->lost(sink->ctx, data);
-}
-
-static void empty_rings(struct collect *collect)
-{
-	pthread_mutex_lock(&collect->ring_lock);
-	(void)ring_buffer__consume(collect->rings);
-	pthread_mutex_unlock(&collect->ring_lock);
-}
-
-static void *drain(void *ctx)
-{
-	struct collect *collect = ctx;
-	struct pollfd ring = {.fd = ring_buffer__epoll_fd(collect->rings),
-			      .events = POLLIN};
-
-	while (!atomic_load(&collect->stop)) {
-		if (backlog_has_room(&collect->backlog)) {
-			(void)poll(&ring, 1, DRAIN_MS);
-			empty_rings(collect);
-		} else {
-			usleep(DRAIN_MS * 1000);
-		}
-	}
-	return NULL;
 }
 
 /* A ring buffer is a power of two of pages. */
@@ -187,17 +119,17 @@ static int load(struct collect *collect, struct fault *fault)
 static int open_rings(struct collect *collect, struct fault *fault)
 {
 	const struct hyphae_top_bpf *s = collect->skeleton;
+	int error = drain_open(&collect->drain, bpf_map__fd(s->maps.blocks),
+			       bpf_map__fd(s->maps.losses), &collect->sink);
 
-	collect->rings = ring_buffer__new(bpf_map__fd(s->maps.blocks), on_block,
-					  collect, NULL);
-	if (collect->rings &&
-	    !ring_buffer__add(collect->rings, bpf_map__fd(s->maps.losses),
-			      on_lost, collect))
+	if (!error && !collect->config.probes)
+		error = drain_start(&collect->drain);
+	if (!error)
 		return 0;
 	return fault_set(fault, EXIT_KERNEL,
-			 "the ring buffer cannot be mapped: %s. A smaller one "
+			 "the ring buffer cannot be used: %s. A smaller one "
 			 "can be asked for with --ring.",
-			 strerror(errno));
+			 strerror(-error));
 }
 
 struct collect *collect_open(const struct collect_config *config,
@@ -214,8 +146,6 @@ struct collect *collect_open(const struct collect_config *config,
 	collect->config = *config;
 	collect->sink = *sink;
 	collect->stats_fd = -1;
-	pthread_mutex_init(&collect->ring_lock, NULL);
-	backlog_open(&collect->backlog, BACKLOG_LIMIT);
 	collect->cpus = libbpf_num_possible_cpus();
 	collect->skeleton = hyphae_top_bpf__open();
 	if (!collect->skeleton) {
@@ -231,9 +161,6 @@ struct collect *collect_open(const struct collect_config *config,
 		collect_close(collect);
 		return NULL;
 	}
-	if (!config->probes)
-		collect->draining = !pthread_create(&collect->drainer, NULL,
-						    drain, collect);
 	/* Needs CAP_SYS_ADMIN; without it the cost is not known. */
 	collect->stats_fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
 	return collect;
@@ -290,9 +217,7 @@ void collect_announce(struct collect *collect)
 
 void collect_drain(struct collect *collect)
 {
-	if (backlog_has_room(&collect->backlog))
-		empty_rings(collect);
-	backlog_take(&collect->backlog, on_item, collect);
+	drain_take(&collect->drain);
 }
 
 /* Hand over a batch of a map; what is in `values` belongs to `keys`. */
@@ -413,13 +338,7 @@ void collect_close(struct collect *collect)
 	if (!collect)
 		return;
 	collect_detach(collect);
-	if (collect->draining) {
-		atomic_store(&collect->stop, true);
-		pthread_join(collect->drainer, NULL);
-	}
-	backlog_close(&collect->backlog);
-	pthread_mutex_destroy(&collect->ring_lock);
-	ring_buffer__free(collect->rings);
+	drain_close(&collect->drain);
 	hyphae_top_bpf__destroy(collect->skeleton);
 	if (collect->stats_fd >= 0)
 		close(collect->stats_fd);

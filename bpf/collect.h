@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The kernel's side: load the BPF programs, attach them to the probes of one
- * process, hand over what they bring.  The only file that uses libbpf.
+ * process, hand over what they bring.  Only this and drain.c use libbpf.
  */
 #ifndef HYPHAE_BPF_COLLECT_H
 #define HYPHAE_BPF_COLLECT_H
@@ -13,19 +13,7 @@
 
 #include "bpf/fault.h"
 #include "bpf/report.h"
-#include "bpf/wire.h"
-
-/* Where it goes. */
-struct collect_sink {
-	void (*block)(void *ctx, const void *data, size_t bytes);
-	void (*lost)(void *ctx, const struct wire_lost *lost);
-	/* Probe mode: what was counted of a cell since the start. */
-	void (*cell)(void *ctx, uint64_t id, const struct wire_cell *counts);
-	/* And of one bucket of its fan-out durations. */
-	void (*bucket)(void *ctx, uint64_t id, unsigned int bucket,
-		       uint64_t count);
-	void *ctx;
-};
+#include "bpf/sink.h"
 
 struct collect_config {
 	bool probes; /* probe mode, else records mode */
