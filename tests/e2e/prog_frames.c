@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * prog_frames SECONDS: spends its time in the callbacks of two types, for a
+ * prog_frames SETS: spends its time in the callbacks of two types, for a
  * profiler that samples stacks: comparing values (inside hy_write_value) and
  * in subscribers (inside hy_fanout and the frame of the type).
  */
 #include <hyphae/hyphae.h>
 #include <stdlib.h>
-#include <time.h>
 
 struct reading {
 	int64_t at, value;
@@ -72,12 +71,12 @@ int main(int argc, char **argv)
 		reading_new_at(graph, (struct reading){0, 0}, HYPHAE_HERE);
 	struct hyphae_cell *l =
 		level_new_at(graph, (struct level){0, 0}, HYPHAE_HERE);
-	time_t end = time(NULL) + (argc > 1 ? atoi(argv[1]) : 1);
+	int64_t sets = argc > 1 ? atoll(argv[1]) : 1;
 
 	if (!hyphae_subscribe(r, render_reading, NULL) ||
 	    !hyphae_subscribe(l, render_level, NULL))
 		return 1;
-	for (int64_t i = 1; time(NULL) <= end; i++) {
+	for (int64_t i = 1; i <= sets; i++) {
 		if (reading_set(r, (struct reading){i, i}) ||
 		    level_set(l, (struct level){i, 7}))
 			return 1;

@@ -84,7 +84,7 @@ static int record_frames(void **state)
 	(void)state;
 	if (bpf_forbidden() || frames_stacks)
 		return 0;
-	snprintf(command, sizeof(command), "%s 1",
+	snprintf(command, sizeof(command), "%s 100000",
 		 in_build("tests/e2e/prog_frames"));
 	frames_stacks = stacks_of(command);
 	return 0;
