@@ -172,6 +172,21 @@ bool target_alive(const struct target *target)
 	       start == target->start && state != 'Z';
 }
 
+bool target_has_memory(const struct target *target)
+{
+	char name[64], byte;
+	bool any = false;
+	FILE *file;
+
+	snprintf(name, sizeof(name), "/proc/%d/maps", target->pid);
+	file = fopen(name, "re");
+	if (file) {
+		any = fread(&byte, 1, 1, file) == 1;
+		fclose(file);
+	}
+	return any && target_alive(target);
+}
+
 void target_close(struct target *target)
 {
 	if (target->pidfd >= 0)

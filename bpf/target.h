@@ -42,6 +42,9 @@ int target_by_name(const char *name, pid_t *ret_pid, struct fault *fault);
 /* Is it still the same process, and does it run? */
 bool target_alive(const struct target *target);
 
+/* Does it have memory?  Not while it is on its way out. */
+bool target_has_memory(const struct target *target);
+
 void target_close(struct target *target);
 
 /*

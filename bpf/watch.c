@@ -260,13 +260,13 @@ void watch_drain(struct watch *watch)
 		collect_drain(watch->collect);
 }
 
-/* Has the process executed another program?  (One that ended has not.) */
+/* Has the process executed another program?  (One that ends has not.) */
 static void check_program(struct watch *watch)
 {
 	if (!watch->census_works || census_stands(&watch->census))
 		return;
 	watch->census_works = false;
-	watch->replaced = target_alive(&watch->target);
+	watch->replaced = target_has_memory(&watch->target);
 }
 
 void watch_update(struct watch *watch, bool gone)
