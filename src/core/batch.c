@@ -32,6 +32,15 @@ static void batch_give(struct hy_graph *g, struct hy_batch *batch)
 	hy_free(batch);
 }
 
+/* The pass that the batch's writes belong to. */
+static uint64_t pass_of_batch(struct hy_graph *g)
+{
+	if (hy_self.pass)
+		return hy_pass_id(hy_self.pass);
+	/* In a subscriber they join the pass that runs. */
+	return g->drainer == hy_thread_of(g) ? g->pass : hy_pass_new(g);
+}
+
 static int begin_locked(struct hy_graph *g)
 {
 	struct hy_thread *t = hy_thread_of(g);
@@ -49,8 +58,7 @@ static int begin_locked(struct hy_graph *g)
 		return -ENOMEM;
 	batch->graph = g;
 	batch->depth = 1;
-	/* In a subscriber the writes join the pass that runs. */
-	batch->pass = g->drainer == t ? g->pass : hy_pass_new(g);
+	batch->pass = pass_of_batch(g);
 	batch->next = t->batches;
 	t->batches = batch;
 	g->open_batches++;
@@ -169,7 +177,7 @@ static int settle_locked(struct hy_graph *g)
 		/* Outside its own batch, as at its end. */
 		close_batch(g, batch);
 		r = flush_batch(g, batch);
-		batch->pass = hy_pass_new(g);
+		batch->pass = pass_of_batch(g);
 		batch->next = t->batches;
 		t->batches = batch;
 		g->open_batches++;

@@ -91,7 +91,7 @@ static inline struct result compute_value(struct hy_graph *g,
 
 static void end_with_inputs(struct hy_graph *g, struct hy_derived *d)
 {
-	hy_flags_set(&d->cell, F_COMPLETE | F_END_NEW, 0);
+	hy_flags_set(&d->cell, F_COMPLETE | F_END_NEWS, 0);
 	hy_unlink_inputs(g, d);
 }
 
@@ -202,5 +202,5 @@ void hy_compute_first(struct hy_graph *g, struct hy_derived *d)
 	}
 	if (!(c->flags & F_FAILED) && inputs_ended(d))
 		hy_flags_set(c, F_COMPLETE, 0);
-	hy_flags_set(c, 0, F_NEWS | F_TURNED);
+	hy_flags_set(c, 0, F_NEWS | F_TURNED | F_UNSPREAD);
 }

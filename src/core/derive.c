@@ -57,7 +57,7 @@ static void settle_accounts(struct hy_derived *d)
 
 		if (input->flags & F_TURNED)
 			in->without -= input->flags & F_NO_VALUE ? 1 : -1u;
-		if (input->flags & F_END_NEW)
+		if (input->flags & F_UNSPREAD)
 			in->ended--;
 	}
 }

@@ -50,7 +50,7 @@ void hy_spread_slowly(struct hy_graph *g, struct hy_cell *c)
 			why = 0;
 		for (e = head; e; e = e->next)
 			update_fan_in(c, e);
-		hy_flags_set(c, 0, F_TURNED);
+		hy_flags_set(c, 0, F_TURNED | F_UNSPREAD);
 	}
 	if (g->depth_first && head) {
 		push_backwards(g, head, why);
@@ -259,7 +259,7 @@ void hy_told(struct hy_graph *g, struct hy_cell *c)
 	bool ended = c->flags & F_END_NEW;
 	struct hy_sub *s;
 
-	hy_flags_set(c, 0, F_NEWS | F_TURNED);
+	hy_flags_set(c, 0, F_NEWS);
 	if (unlikely(ended))
 		for (s = c->subs; s; s = s->next)
 			if (!s->flags)

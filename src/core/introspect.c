@@ -5,14 +5,8 @@
  */
 #include "core/probe.h"
 #include "core/slab.h"
+#include "core/watch.h"
 #include "probes/abi.h"
-
-struct hy_watcher;
-extern struct hy_watcher *hy_watchers;
-
-/* Of struct hy_watcher; watch.c checks them. */
-#define WATCHER_NEXT 0
-#define WATCHER_BLOCK 8
 
 /*
  * Kept and hidden, but a symbol that assembly can name: the address of this
@@ -67,8 +61,8 @@ __attribute__((used)) const struct hy_layout hy_layout = {
 	.sub_cell_at = offsetof(struct hy_sub, cell),
 	.sub_fn_at = offsetof(struct hy_sub, fn),
 
-	.thread_next_at = WATCHER_NEXT,
-	.thread_block_at = WATCHER_BLOCK,
+	.thread_next_at = offsetof(struct hy_watcher, next),
+	.thread_block_at = offsetof(struct hy_watcher, block),
 };
 
 #if HYPHAE_PROBES

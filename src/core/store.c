@@ -86,7 +86,7 @@ void hy_set_error(struct hy_graph *g, struct hy_cell *c,
 		hy_flags_set(c, F_TURNED, 0);
 	cold->error = error;
 	hy_flags_set(c,
-		     F_ERROR | (terminal ? F_FAILED | F_END_NEW : F_VALUE_NEW),
+		     F_ERROR | (terminal ? F_FAILED | F_END_NEWS : F_VALUE_NEW),
 		     F_NONE);
 	hy_error_unref(old);
 	/* Nothing stale is kept: whoever comes back differs from nothing. */
@@ -135,7 +135,7 @@ void hy_end_source(struct hy_graph *g, struct hy_cell *c, uint64_t kind,
 	struct hy_error *error = (struct hy_error *)(uintptr_t)word;
 
 	if (kind == HYPHAE_COMPLETE) {
-		hy_flags_set(c, F_COMPLETE | F_END_NEW, 0);
+		hy_flags_set(c, F_COMPLETE | F_END_NEWS, 0);
 		return;
 	}
 	hy_set_error(g, c, error, true);

@@ -79,10 +79,12 @@ enum hy_flags {
 	F_END_NEW = 1 << 12,   /* ended */
 	F_TURNED = 1 << 13,    /* F_NONE or F_ERROR came or went */
 	F_GATHERED = 1 << 14,  /* is in the list that a flush fires */
+	F_UNSPREAD = 1 << 16,  /* ended, and the derived cells do not know yet */
 	F_VALUE_TOUCH = 1 << 15, /* touched, and not only by an input's end */
 };
 #define F_ENDED (F_COMPLETE | F_FAILED)
 #define F_NEWS (F_VALUE_NEW | F_END_NEW)
+#define F_END_NEWS (F_END_NEW | F_UNSPREAD) /* what an end sets */
 #define F_NO_VALUE (F_NONE | F_ERROR)
 
 struct hy_cell {

@@ -9,6 +9,7 @@
  */
 #include "core/watch.h"
 
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -23,15 +24,6 @@ _Static_assert(sizeof(struct hy_record) == 24, "record");
 _Static_assert(offsetof(struct hy_block, records) == HY_BLOCK_HEADER, "block");
 _Static_assert(sizeof(struct hy_block) == 16384, "block");
 
-/* What a thread has that was ever watched. */
-struct hy_watcher {
-	struct hy_watcher *next; /* of the process */
-	struct hy_block *block;	 /* or NULL */
-	struct hy_cell *open;	 /* the cell of the record being built */
-	uint64_t born_ns;	 /* when the block got its first content */
-	uint32_t flushing;	 /* taken for good by hy_exit() */
-};
-
 __thread struct hy_self hy_self
 	__attribute__((visibility("hidden"), tls_model("initial-exec")));
 
@@ -39,6 +31,7 @@ struct hy_watcher *hy_watchers; /* for tools: hy_layout.threads */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_key_t key;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
+static bool key_made;
 static uint64_t lost_without_block; /* of threads that got no block */
 
 /* ---- blocks ----------------------------------------------------------------- */
@@ -98,19 +91,30 @@ static void thread_ends(void *watcher)
 		link = &(*link)->next;
 	store_release(link, w->next);
 	pthread_mutex_unlock(&lock);
-	free(w->block);
-	free(w);
+	hy_free(w->block);
+	hy_free(w);
 }
 
 static void make_key(void)
 {
-	pthread_key_create(&key, thread_ends);
+	key_made = pthread_key_create(&key, thread_ends) == 0;
+}
+
+/* The lock may be held by a thread that a fork() has left behind. */
+static bool lock_at_exit(void)
+{
+	for (int i = 0; i < 1000; i++) {
+		if (pthread_mutex_trylock(&lock) == 0)
+			return true;
+		sched_yield();
+	}
+	return false;
 }
 
 /*
- * The process exits: what all threads have so far.  Their blocks are read
- * while they may still run, which is fine (see above); they do not hit the
- * probe again.  In a child of fork() the blocks are the parent's: not told.
+ * The process exits, or the library is unloaded: what all threads have so
+ * far.  Their blocks are read while they may still run, which is fine (see
+ * above); they do not hit the probe again.
  */
 __attribute__((destructor)) static void hy_exit(void)
 {
@@ -118,7 +122,10 @@ __attribute__((destructor)) static void hy_exit(void)
 
 	if (self->watcher && self->watcher->block)
 		record_close(self->watcher);
-	pthread_mutex_lock(&lock);
+	if (key_made)
+		pthread_key_delete(key);
+	if (!lock_at_exit())
+		return;
 	for (struct hy_watcher *w = hy_watchers; w; w = w->next) {
 		struct hy_block *block = w->block;
 
@@ -138,7 +145,7 @@ static struct hy_watcher *watcher_new(void)
 	if (!w)
 		return NULL;
 	pthread_once(&once, make_key);
-	if (pthread_setspecific(key, w)) {
+	if (!key_made || pthread_setspecific(key, w)) {
 		hy_free(w);
 		return NULL;
 	}

@@ -24,6 +24,16 @@ static inline uint64_t hy_clock_last(struct hy_graph *g)
 	return g->clock ? g->clock : hy_clock(g);
 }
 
+/* What a thread has that was ever watched. */
+struct hy_watcher {
+	struct hy_watcher *next; /* of the process: hy_watchers */
+	struct hy_block *block;	 /* or NULL */
+	struct hy_cell *open;	 /* the cell of the record being built */
+	uint64_t born_ns;	 /* when the block got its first content */
+	uint32_t flushing;	 /* taken for good when the process exits */
+};
+extern struct hy_watcher *hy_watchers __attribute__((visibility("hidden")));
+
 /* A propagation begins (sets graph->pass) and ends. */
 void hy_watch_pass_open(struct hy_graph *g);
 void hy_watch_pass_close(struct hy_graph *g);

@@ -102,7 +102,8 @@ static inline void notified(struct hy_graph *g, struct hy_cell *c)
 			hy_flags_set(c, F_GATHERED, 0);
 			g->gathered[g->ngathered++] = c;
 		}
-	} else if (likely(!c->deps && c->subs)) {
+	} else if (likely(!c->deps && c->subs &&
+			  !(c->flags & (F_TURNED | F_UNSPREAD)))) {
 		g->deliver_limit = hy_newest_id(g);
 		hy_fanout_subs(g, c, 0, c->subs, g->deliver_limit);
 		hy_told(g, c);
