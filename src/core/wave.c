@@ -94,6 +94,20 @@ static void eager_run(struct hy_graph *g, struct hy_cell *source)
 
 /* ---- notify --------------------------------------------------------------- */
 
+/* A source that no derived cell follows: there is nothing to settle. */
+static inline void fire_alone(struct hy_graph *g, struct hy_cell *c)
+{
+	if (unlikely(c->flags & (F_TURNED | F_UNSPREAD)))
+		hy_flags_set(c, 0, F_TURNED | F_UNSPREAD);
+	if (unlikely(!c->subs)) {
+		fire(g, c);
+		return;
+	}
+	g->deliver_limit = hy_newest_id(g);
+	hy_fanout_subs(g, c, 0, c->subs, g->deliver_limit);
+	hy_told(g, c);
+}
+
 /* A source changed: run what follows, or note it for the flush. */
 static inline void notified(struct hy_graph *g, struct hy_cell *c)
 {
@@ -102,11 +116,8 @@ static inline void notified(struct hy_graph *g, struct hy_cell *c)
 			hy_flags_set(c, F_GATHERED, 0);
 			g->gathered[g->ngathered++] = c;
 		}
-	} else if (likely(!c->deps && c->subs &&
-			  !(c->flags & (F_TURNED | F_UNSPREAD)))) {
-		g->deliver_limit = hy_newest_id(g);
-		hy_fanout_subs(g, c, 0, c->subs, g->deliver_limit);
-		hy_told(g, c);
+	} else if (likely(!c->deps)) {
+		fire_alone(g, c);
 	} else if (g->flags & HYPHAE_EAGER) {
 		eager_run(g, c);
 	} else {
