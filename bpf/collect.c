@@ -172,47 +172,78 @@ static const char *probe_of(const struct bpf_program *program)
 	return bpf_program__name(program) + strlen("top_");
 }
 
+static struct bpf_link *attach(const struct collect *collect,
+			       const struct bpf_program *program)
+{
+	return bpf_program__attach_usdt(program, collect->config.pid,
+					collect->config.path, "hyphae",
+					probe_of(program), NULL);
+}
+
+static int attach_fault(const struct collect *collect, const char *probe,
+			struct fault *fault)
+{
+	int error = errno;
+
+	if (error == ESRCH)
+		return fault_set(fault, EXIT_NO_PROCESS,
+				 "process %d ended before the probes could be "
+				 "attached.",
+				 collect->config.pid);
+	if (error == EPERM || error == EACCES)
+		return fault_set(fault, EXIT_PRIVILEGE,
+				 "the kernel does not allow to attach to probe "
+				 "%s: that takes CAP_SYS_PTRACE and "
+				 "CAP_SYS_ADMIN (with libbpf 1.3 and Linux 6.6 "
+				 "or newer CAP_PERFMON instead of the latter).",
+				 probe);
+	return fault_set(fault, EXIT_KERNEL,
+			 "probe %s cannot be attached: %s. %s", probe,
+			 strerror(error), complaint);
+}
+
 int collect_attach(struct collect *collect, struct fault *fault)
 {
 	size_t i;
 
 	for (i = 0; i < collect->count; i++) {
-		const char *probe = probe_of(collect->programs[i]);
-		int error;
+		struct bpf_program *program = collect->programs[i];
 
-		collect->links[i] = bpf_program__attach_usdt(
-			collect->programs[i], collect->config.pid,
-			collect->config.path, "hyphae", probe, NULL);
-		if (collect->links[i])
-			continue;
-		error = errno;
-		if (error == ESRCH)
-			return fault_set(fault, EXIT_NO_PROCESS,
-					 "process %d ended before the probes "
-					 "could be attached.",
-					 collect->config.pid);
-		if (error == EPERM || error == EACCES)
-			return fault_set(fault, EXIT_PRIVILEGE,
-					 "the kernel does not allow to attach "
-					 "to probe %s: that takes "
-					 "CAP_SYS_PTRACE and CAP_SYS_ADMIN "
-					 "(with libbpf 1.3 and Linux 6.6 or "
-					 "newer CAP_PERFMON instead of the "
-					 "latter).",
-					 probe);
-		return fault_set(fault, EXIT_KERNEL,
-				 "probe %s cannot be attached: %s. %s", probe,
-				 strerror(error), complaint);
+		collect->links[i] = attach(collect, program);
+		if (!collect->links[i])
+			return attach_fault(collect, probe_of(program), fault);
 	}
+	return 0;
+}
+
+int collect_move(struct collect *collect, pid_t thread, const char *path)
+{
+	struct bpf_link *old[LINKS_MAX], *announced = collect->announced;
+	struct fault fault;
+	size_t i;
+
+	memcpy(old, collect->links, sizeof(old));
+	memset(collect->links, 0, sizeof(old));
+	collect->config.pid = thread;
+	collect->config.path = path;
+	if (collect_attach(collect, &fault)) {
+		for (i = 0; i < collect->count; i++)
+			bpf_link__destroy(collect->links[i]);
+		memcpy(collect->links, old, sizeof(old));
+		return -1;
+	}
+	collect_announce(collect);
+	bpf_link__destroy(announced);
+	for (i = 0; i < collect->count; i++)
+		bpf_link__destroy(old[i]);
 	return 0;
 }
 
 /* A library without that probe has nobody who waits for it. */
 void collect_announce(struct collect *collect)
 {
-	collect->announced = bpf_program__attach_usdt(
-		collect->skeleton->progs.top_watch, collect->config.pid,
-		collect->config.path, "hyphae", "watch", NULL);
+	collect->announced =
+		attach(collect, collect->skeleton->progs.top_watch);
 }
 
 void collect_drain(struct collect *collect)

@@ -16,8 +16,8 @@
 #include "bpf/sink.h"
 
 struct collect_config {
-	bool probes; /* probe mode, else records mode */
-	pid_t pid;
+	bool probes;	  /* probe mode, else records mode */
+	pid_t pid;	  /* of the process, or of a thread of it that lives */
 	const char *path; /* of the file with the probes; see target.h */
 	size_t ring_bytes;
 };
@@ -37,6 +37,12 @@ int collect_attach(struct collect *collect, struct fault *fault);
  * hyphae_watched() begins now, and must not before all else is ready.
  */
 void collect_announce(struct collect *collect);
+
+/*
+ * Attach once more, through another thread of the same process, and then give
+ * up the old one.  0 or -1; then the old one is kept.
+ */
+int collect_move(struct collect *collect, pid_t thread, const char *path);
 
 /*
  * Hand over all that has come.  To be called often; a thread of its own keeps

@@ -242,9 +242,9 @@ static int on_event(struct loop *loop, enum source source)
 static int wait_events(struct loop *loop)
 {
 	struct epoll_event events[8];
-	int timeout = loop->options->probes ? -1 : DRAIN_MS, n, i;
+	int n, i;
 
-	n = epoll_wait(loop->epoll, events, 8, timeout);
+	n = epoll_wait(loop->epoll, events, 8, DRAIN_MS);
 	if (n < 0 && errno != EINTR)
 		return fault_set(loop->fault, EXIT_KERNEL,
 				 "cannot wait for events: %s.",

@@ -56,6 +56,37 @@ static int read_stat(pid_t pid, char *ret_state, uint64_t *ret_start)
 	return 0;
 }
 
+static bool lives(pid_t thread)
+{
+	uint64_t start;
+	char state;
+
+	return !read_stat(thread, &state, &start) && state != 'Z' &&
+	       state != 'X';
+}
+
+/* The main thread, or any other that lives; 0 if none does. */
+static pid_t living_thread(pid_t pid)
+{
+	struct dirent *entry;
+	pid_t thread = 0;
+	char name[64];
+	DIR *dir;
+
+	if (lives(pid))
+		return pid;
+	snprintf(name, sizeof(name), "/proc/%d/task", pid);
+	dir = opendir(name);
+	while (dir && !thread && (entry = readdir(dir))) {
+		thread = (pid_t)strtol(entry->d_name, NULL, 10);
+		if (thread <= 0 || !lives(thread))
+			thread = 0;
+	}
+	if (dir)
+		closedir(dir);
+	return thread;
+}
+
 static int hold(struct target *target, struct fault *fault)
 {
 	char state;
@@ -73,7 +104,8 @@ static int hold(struct target *target, struct fault *fault)
 	if (target->pidfd < 0 || read_stat(target->pid, &state, &target->start))
 		return fault_set(fault, EXIT_NO_PROCESS,
 				 "there is no process %d.", target->pid);
-	if (state == 'Z' || state == 'X')
+	target->thread = living_thread(target->pid);
+	if (!target->thread || !target_alive(target))
 		return fault_set(fault, EXIT_NO_PROCESS,
 				 "process %d has ended already.", target->pid);
 	return 0;
@@ -107,7 +139,7 @@ static int no_probes(const struct target *target,
 static int find_probes(struct target *target, struct fault *fault)
 {
 	static struct maps_found found; /* large */
-	int error = maps_find(target->pid, NULL, &found);
+	int error = maps_find(target->thread, NULL, &found);
 
 	if (error == -EACCES || error == -EPERM)
 		return fault_set(fault, EXIT_PRIVILEGE,
@@ -169,7 +201,22 @@ bool target_alive(const struct target *target)
 	if (poll(&poll_fd, 1, 0) > 0)
 		return false;
 	return !read_stat(target->pid, &state, &start) &&
-	       start == target->start && state != 'Z';
+	       start == target->start;
+}
+
+bool target_thread_ended(const struct target *target)
+{
+	return !lives(target->thread) && target_alive(target);
+}
+
+int target_renew(struct target *target)
+{
+	struct fault fault;
+
+	target->thread = living_thread(target->pid);
+	if (!target->thread)
+		return -1;
+	return find_probes(target, &fault);
 }
 
 bool target_has_memory(const struct target *target)
@@ -178,7 +225,7 @@ bool target_has_memory(const struct target *target)
 	bool any = false;
 	FILE *file;
 
-	snprintf(name, sizeof(name), "/proc/%d/maps", target->pid);
+	snprintf(name, sizeof(name), "/proc/%d/maps", target->thread);
 	file = fopen(name, "re");
 	if (file) {
 		any = fread(&byte, 1, 1, file) == 1;

@@ -19,6 +19,7 @@
 
 struct target {
 	pid_t pid;
+	pid_t thread;	/* through which its memory is reached: see below */
 	int pidfd;	/* -1: not held */
 	uint64_t start; /* when it began, in clock ticks since boot */
 	char comm[32];
@@ -41,6 +42,16 @@ int target_by_name(const char *name, pid_t *ret_pid, struct fault *fault);
 
 /* Is it still the same process, and does it run? */
 bool target_alive(const struct target *target);
+
+/*
+ * A process can outlive its main thread.  The kernel then finds neither its
+ * memory nor its files by the number of the process, only by that of a thread
+ * that lives.  Has ours ended while the process goes on?
+ */
+bool target_thread_ended(const struct target *target);
+
+/* Choose another one; `path` and `thread` are new.  0 or -1. */
+int target_renew(struct target *target);
 
 /* Does it have memory?  Not while it is on its way out. */
 bool target_has_memory(const struct target *target);

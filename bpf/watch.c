@@ -114,7 +114,9 @@ static void take_counters(struct watch *watch)
 	memcpy(before, now, sizeof(now));
 	missing = stream_missing(&watch->stream);
 	known = now[WIRE_BLIND_BLOCKS] + now[WIRE_FAULT_BLOCKS];
-	if (missing > known && missing - known > lost->blocks)
+	if (watch->config.probes)
+		lost->blocks = watch->moves;
+	else if (missing > known && missing - known > lost->blocks)
 		lost->blocks = missing - known;
 	getrusage(RUSAGE_SELF, &usage);
 	watch->cost.cpu_s =
@@ -190,7 +192,6 @@ static int find_and_load(struct watch *watch, struct fault *fault)
 	const char *missing;
 	struct collect_config collect = {
 		.probes = config->probes,
-		.pid = config->pid,
 		.path = watch->target.path,
 		.ring_bytes = config->ring_bytes,
 	};
@@ -206,6 +207,7 @@ static int find_and_load(struct watch *watch, struct fault *fault)
 				 "it as root, or give it the capabilities with "
 				 "setcap.",
 				 missing);
+	collect.pid = watch->target.thread;
 	watch->collect = collect_open(&collect, &sink, fault);
 	return watch->collect ? 0 : -1;
 }
@@ -216,7 +218,7 @@ static int find_and_load(struct watch *watch, struct fault *fault)
  */
 static void begin(struct watch *watch)
 {
-	watch->memory = memory_of_process(watch->target.pid);
+	watch->memory = memory_of_process(watch->target.thread);
 	watch->census_works = watch->target.semaphore &&
 			      !census_open(&watch->census, &watch->memory,
 					   watch->target.semaphore);
@@ -254,8 +256,24 @@ int watch_open(struct watch *watch, const struct watch_config *config,
 	return 0;
 }
 
+/*
+ * The process goes on without the thread that we look through.  What happened
+ * since is lost; blocks tell so by their numbers, probe mode cannot.
+ */
+static void follow(struct watch *watch)
+{
+	struct target *target = &watch->target;
+
+	if (!target_thread_ended(target) || target_renew(target) ||
+	    collect_move(watch->collect, target->thread, target->path))
+		return;
+	watch->memory.pid = target->thread;
+	watch->moves++;
+}
+
 void watch_drain(struct watch *watch)
 {
+	follow(watch);
 	if (!watch->config.probes)
 		collect_drain(watch->collect);
 }

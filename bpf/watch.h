@@ -32,7 +32,8 @@ struct watch {
 	struct memory memory;
 	struct census census;
 	bool census_works;
-	bool replaced; /* the process runs another program now */
+	uint64_t moves; /* how often the thread it looks through had ended */
+	bool replaced;	/* the process runs another program now */
 	struct model model;
 	struct stream stream;
 	struct collect *collect;
