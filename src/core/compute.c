@@ -73,8 +73,7 @@ static NOINLINE struct result compute_boxed(struct hy_graph *g,
 }
 
 /* The inputs have values: call the function, store what it makes. */
-static inline struct result compute_value(struct hy_graph *g,
-					  struct hy_derived *d)
+static struct result compute_value(struct hy_graph *g, struct hy_derived *d)
 {
 	struct hy_cell *c = &d->cell;
 	uint64_t word = 0;
@@ -117,8 +116,7 @@ static NOINLINE bool follow(struct hy_graph *g, struct hy_derived *d)
 	return c->flags & F_NEWS;
 }
 
-static inline struct result compute_any(struct hy_graph *g,
-					struct hy_derived *d)
+static struct result compute_any(struct hy_graph *g, struct hy_derived *d)
 {
 	struct hy_cell *c = &d->cell;
 	struct result result = compute_value(g, d);
@@ -141,23 +139,57 @@ static NOINLINE void compute_watched(struct hy_graph *g, struct hy_derived *d)
 			 d->cell.flags & F_VALUE_NEW);
 }
 
-HY_FRAME bool hy_compute(struct hy_graph *g, struct hy_derived *d)
+static bool has_news(const struct hy_cell *c)
 {
-	uint32_t flags = d->cell.flags;
+	return (c->flags & F_NEWS) && !(c->flags & F_DEAD);
+}
 
-	hy_flags_set(&d->cell, 0, F_QUEUED | F_VALUE_TOUCH);
-	if (unlikely((flags & (F_DEAD | F_ENDED | F_VALUE_TOUCH)) !=
-		     F_VALUE_TOUCH) ||
-	    unlikely(!inputs_have_values(d)))
-		return follow(g, d);
-	hy_probe_compute(g, &d->cell, d->op);
+/* Somebody watches, or the cell is not of the plain kind. */
+static NOINLINE bool compute_slowly(struct hy_graph *g, struct hy_derived *d)
+{
 	if (hy_watched())
 		compute_watched(g, d);
 	else
 		compute_any(g, d);
+	return has_news(&d->cell);
+}
+
+/* The function did not make a value, or the cell was released in it. */
+static NOINLINE bool kept(struct hy_graph *g, struct hy_cell *c, int outcome)
+{
+	if (outcome < 0 && !(c->flags & F_DEAD))
+		hy_set_failure(g, c, outcome);
+	return has_news(c);
+}
+
+/* Its function runs if it was touched by a value and nothing is in the way. */
+#define F_RUNS (F_DEAD | F_ENDED | F_BLOCKED | F_VALUE_TOUCH)
+
+HY_FRAME bool hy_compute(struct hy_graph *g, struct hy_derived *d)
+{
+	struct hy_cell *c = &d->cell;
+	const struct hy_op *op = d->op;
+	uint32_t flags = c->flags;
+	uint64_t word = 0;
+	bool news;
+	int r;
+
+	store_relaxed(&c->flags, flags & ~(F_QUEUED | F_VALUE_TOUCH));
+	if (unlikely((flags & F_RUNS) != F_VALUE_TOUCH))
+		return follow(g, d);
+	hy_probe_compute(g, c, op);
+	if (hy_watched() || unlikely(flags & (F_BOXED | F_INPUT_ENDED))) {
+		news = compute_slowly(g, d);
+	} else {
+		r = likely(op == &hy_op_map) ? hy_run_map(g, d, &word) :
+					       op->run(g, d, &word);
+		if (unlikely(r != HY_VALUE || c->flags & F_DEAD))
+			news = kept(g, c, r);
+		else
+			news = hy_write_value(g, c, c->type, word);
+	}
 	HY_FRAME_END();
-	flags = d->cell.flags;
-	return (flags & F_NEWS) && !(flags & F_DEAD);
+	return news;
 }
 
 /* ---- the first computation ---------------------------------------------- */

@@ -171,6 +171,21 @@ static void view_show(struct view *view, struct hy_derived *d)
 	}
 }
 
+/* The marks that the inputs' fan-outs keep up to date from now on. */
+static void note_state(struct hy_derived *d)
+{
+	const struct hy_edge *edges = hy_edges(d);
+	uint32_t marks = 0;
+
+	for (uint32_t i = 0; i < hy_inputs(d); i++) {
+		if (edges[i].input->flags & F_NO_VALUE)
+			marks |= F_BLOCKED;
+		if (edges[i].input->flags & F_ENDED)
+			marks |= F_INPUT_ENDED;
+	}
+	hy_flags_set(&d->cell, marks, 0);
+}
+
 /* Let the cell follow the inputs; true if they differ from the copies. */
 static bool view_link(struct hy_graph *g, struct view *view,
 		      struct hy_derived *d)
@@ -197,6 +212,7 @@ static bool view_link(struct hy_graph *g, struct view *view,
 	}
 	if (view->count > 1)
 		settle_accounts(d);
+	note_state(d);
 	return differs;
 }
 

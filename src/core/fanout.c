@@ -12,16 +12,29 @@
 #include "core/release.h"
 #include "core/watch.h"
 
-/* A change of state, or of where the value lies: tell cells of many inputs. */
-static void update_fan_in(struct hy_cell *c, struct hy_edge *e)
+static void block(struct hy_cell *c, bool blocked)
 {
-	struct hy_fan_in *in;
+	hy_flags_set(c, blocked ? F_BLOCKED : 0, F_BLOCKED);
+}
 
-	if (!(e->owner->cell.flags & F_NARY))
+/* A change of state, or of where the value lies: the follower notes it. */
+static void update_follower(const struct hy_cell *c, struct hy_edge *e)
+{
+	struct hy_cell *owner = &e->owner->cell;
+	struct hy_fan_in *in = e->owner->fan_in;
+	bool without = c->flags & F_NO_VALUE;
+
+	if (c->flags & F_END_NEW)
+		hy_flags_set(owner, F_INPUT_ENDED, 0);
+	if (!(owner->flags & F_NARY)) {
+		if (c->flags & F_TURNED)
+			block(owner, without);
 		return;
-	in = e->owner->fan_in;
-	if (c->flags & F_TURNED)
-		in->without += c->flags & F_NO_VALUE ? 1 : -1u;
+	}
+	if (c->flags & F_TURNED) {
+		in->without += without ? 1 : -1u;
+		block(owner, in->without);
+	}
 	if (c->flags & F_END_NEW)
 		in->ended++;
 	in->values[e - in->edges] = hy_value_of(c);
@@ -49,7 +62,7 @@ void hy_spread_slowly(struct hy_graph *g, struct hy_cell *c)
 		if (!(c->flags & F_VALUE_NEW))
 			why = 0;
 		for (e = head; e; e = e->next)
-			update_fan_in(c, e);
+			update_follower(c, e);
 		hy_flags_set(c, 0, F_TURNED | F_UNSPREAD);
 	}
 	if (g->depth_first && head) {

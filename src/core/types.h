@@ -79,6 +79,9 @@ enum hy_flags {
 	F_END_NEW = 1 << 12,   /* ended */
 	F_TURNED = 1 << 13,    /* F_NONE or F_ERROR came or went */
 	F_GATHERED = 1 << 14,  /* is in the list that a flush fires */
+	/* Of a derived cell, kept up to date by its inputs' fan-outs: */
+	F_BLOCKED = 1 << 17,	 /* an input has no value */
+	F_INPUT_ENDED = 1 << 18, /* an input, perhaps the only one, ended */
 	F_UNSPREAD = 1 << 16,  /* ended, and the derived cells do not know yet */
 	F_VALUE_TOUCH = 1 << 15, /* touched, and not only by an input's end */
 };

@@ -7,14 +7,7 @@
 
 static int run_map(struct hy_graph *g, struct hy_derived *d, void *out)
 {
-	hyphae_map_fn fn = (hyphae_map_fn)d->fn;
-	const void *input = hy_value_of(d->one.input);
-	int r;
-
-	hy_call_begin(g);
-	r = fn(out, input, d->ctx);
-	hy_call_end(g);
-	return r > 0 ? -EINVAL : r;
+	return hy_run_map(g, d, out);
 }
 
 /* Lets the input's word through; of a boxed value the caller shares the box. */
