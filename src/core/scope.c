@@ -322,13 +322,16 @@ int hyphae_scope_dispose(struct hyphae_scope *handle)
 void hy_scopes_free(struct hy_graph *g)
 {
 	for (struct hy_chunk *chunk = g->chunks; chunk; chunk = chunk->next) {
-		struct hy_scope *scope =
-			(struct hy_scope *)((char *)chunk + HY_CHUNK_HEADER);
+		char *slot = (char *)chunk + HY_CHUNK_HEADER;
 
 		if (chunk->kind != HY_CHUNK_SCOPE)
 			continue;
-		for (uint32_t i = 0; i < chunk->used; i++, scope++)
+		for (uint32_t i = 0; i < chunk->used; i++) {
+			struct hy_scope *scope = (struct hy_scope *)slot;
+
 			if (scope->id)
 				hy_free(scope->items);
+			slot += chunk->slot_bytes;
+		}
 	}
 }

@@ -26,8 +26,13 @@ static const uint32_t slot_bytes[HY_KINDS] = {
 	[HY_CHUNK_SOURCE] = sizeof(struct hy_cell),
 	[HY_CHUNK_DERIVED] = sizeof(struct hy_derived),
 	[HY_CHUNK_SUBSCRIPTION] = sizeof(struct hy_sub),
-	[HY_CHUNK_SCOPE] = sizeof(struct hy_scope),
+	[HY_CHUNK_SCOPE] = 64,
 };
+
+_Static_assert((sizeof(struct hy_cell) & (sizeof(struct hy_cell) - 1)) == 0 &&
+		       (sizeof(struct hy_derived) &
+			(sizeof(struct hy_derived) - 1)) == 0,
+	       "slots are a power of two, for hy_cold_of()");
 
 static bool has_cold(enum hy_chunk_kind kind)
 {
@@ -40,6 +45,7 @@ static void chunk_init(struct hy_chunk *chunk, enum hy_chunk_kind kind)
 
 	chunk->kind = kind;
 	chunk->slot_bytes = slot_bytes[kind];
+	chunk->slot_shift = (uint32_t)__builtin_ctz(slot_bytes[kind]);
 	chunk->slots = (HY_CHUNK_BYTES - HY_CHUNK_HEADER) /
 		       (slot_bytes[kind] + cold);
 	if (cold)

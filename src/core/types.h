@@ -335,7 +335,8 @@ struct hy_chunk {
 	uint32_t used; /* slots handed out at least once */
 	uint32_t slots;
 	uint32_t cold_at; /* of the first cold part; 0: none */
-	uint32_t reserved[7];
+	uint32_t slot_shift; /* log2 of slot_bytes */
+	uint32_t reserved[6];
 	/* slots from here, at 64 */
 };
 #define HY_CHUNK_HEADER 64
@@ -364,7 +365,7 @@ static inline struct hy_cold *hy_cold_of(const struct hy_cell *c)
 	size_t at = (uintptr_t)c - (uintptr_t)chunk - HY_CHUNK_HEADER;
 
 	return (struct hy_cold *)((char *)chunk + chunk->cold_at) +
-	       at / chunk->slot_bytes;
+	       (at >> chunk->slot_shift);
 }
 
 static inline struct hy_derived *hy_derived_of(struct hy_cell *c)
