@@ -72,14 +72,14 @@ enum hy_record_flags {
 #define HY_BLOCK_AGE_NS 50000000
 
 struct hy_block {
-	hy_u64 sequence;   /* of this thread, from 1, one more at each hit */
-	hy_u64 thread;	   /* kernel thread id */
-	hy_u64 base_ns;	   /* CLOCK_MONOTONIC when the block was begun */
-	hy_u32 count;	   /* records */
-	hy_u32 fires;	   /* of these with FIRE */
-	hy_u32 passes;	   /* outermost passes that ended in this block */
-	hy_u32 version;	   /* HY_ABI_VERSION */
-	hy_u64 lost;	   /* records of the process that found no memory */
+	hy_u64 sequence; /* of this thread, from 1, one more at each hit */
+	hy_u64 thread;	 /* kernel thread id */
+	hy_u64 base_ns;	 /* CLOCK_MONOTONIC when the block was begun */
+	hy_u32 count;	 /* records */
+	hy_u32 fires;	 /* of these with FIRE */
+	hy_u32 passes;	 /* outermost passes that ended in this block */
+	hy_u32 version;	 /* HY_ABI_VERSION */
+	hy_u64 lost;	 /* records of the process that found no memory */
 	hy_u64 reserved[2];
 	struct hy_record records[HY_BLOCK_RECORDS];
 };
@@ -127,13 +127,13 @@ struct hy_layout {
 
 	/* chunk */
 	hy_u32 chunk_bytes;
-	hy_u32 chunk_next_at;	   /* pointer to the next chunk of the graph */
-	hy_u32 chunk_kind_at;	   /* u32, enum hy_chunk_kind */
-	hy_u32 chunk_slot_bytes_at;/* u32 */
-	hy_u32 chunk_used_at;	   /* u32, slots that were ever used */
-	hy_u32 chunk_slots_at;	   /* of the first slot */
-	hy_u32 chunk_cold_at;	   /* u32 field: offset of the cold parts */
-	hy_u32 cold_bytes;	   /* of one cold part; same index as the slot */
+	hy_u32 chunk_next_at;	    /* pointer to the next chunk of the graph */
+	hy_u32 chunk_kind_at;	    /* u32, enum hy_chunk_kind */
+	hy_u32 chunk_slot_bytes_at; /* u32 */
+	hy_u32 chunk_used_at;	    /* u32, slots that were ever used */
+	hy_u32 chunk_slots_at;	    /* of the first slot */
+	hy_u32 chunk_cold_at;	    /* u32 field: offset of the cold parts */
+	hy_u32 cold_bytes; /* of one cold part; same index as the slot */
 
 	/* cell (slots of kind SOURCE and DERIVED) */
 	hy_u32 cell_id_at;	/* u64 */
@@ -145,14 +145,14 @@ struct hy_layout {
 	hy_u32 cell_op_at;	/* pointer to the operator; DERIVED only */
 	/* Inputs (DERIVED only): one edge in the slot, or, when this flag is
 	 * set, a pointer to an object with a count and an array of edges. */
-	hy_u32 cell_flag_many;	  /* bit of cell_flags */
-	hy_u32 cell_edge_at;	  /* the one edge */
-	hy_u32 cell_fan_in_at;	  /* pointer to the object */
-	hy_u32 fan_in_count_at;	  /* u32 */
-	hy_u32 fan_in_edges_at;	  /* the first edge */
+	hy_u32 cell_flag_many;	/* bit of cell_flags */
+	hy_u32 cell_edge_at;	/* the one edge */
+	hy_u32 cell_fan_in_at;	/* pointer to the object */
+	hy_u32 fan_in_count_at; /* u32 */
+	hy_u32 fan_in_edges_at; /* the first edge */
 	hy_u32 edge_bytes;
-	hy_u32 edge_input_at;	/* pointer to the input cell's slot */
-	hy_u32 cold_site_at;	/* pointer to text "file:line" */
+	hy_u32 edge_input_at; /* pointer to the input cell's slot */
+	hy_u32 cold_site_at;  /* pointer to text "file:line" */
 
 	/* type, operator */
 	hy_u32 type_name_at; /* pointer to text */

@@ -26,7 +26,7 @@ extern "C" {
  * NULL with errno EINVAL or ENOMEM, or what type->copy returned.
  * Probe: cell_create.
  */
-#define hyphae_cell_new(graph, type, initial) \
+#define hyphae_cell_new(graph, type, initial)                                  \
 	hyphae_cell_new_at(graph, type, initial, HYPHAE_HERE)
 HYPHAE_API struct hyphae_cell *
 hyphae_cell_new_at(struct hyphae_graph *graph, const struct hyphae_type *type,
@@ -56,7 +56,8 @@ HYPHAE_API int hyphae_cell_unref(struct hyphae_cell *cell);
  * Probes: notify, write_value, then fanout for each cell that changed.
  */
 HYPHAE_API int hyphae_cell_set(struct hyphae_cell *cell,
-			       const struct hyphae_type *type, const void *value);
+			       const struct hyphae_type *type,
+			       const void *value);
 
 /*
  * Copy the cell's value to `*ret_value`.  Never runs a compute function,
@@ -70,27 +71,30 @@ HYPHAE_API int hyphae_cell_get(const struct hyphae_cell *cell,
 			       const struct hyphae_type *type, void *ret_value);
 
 /* The same for the built-in types, without the detour over memory. */
-#define hyphae_int64_new(graph, value) \
+#define hyphae_int64_new(graph, value)                                         \
 	hyphae_int64_new_at(graph, value, HYPHAE_HERE)
-#define hyphae_double_new(graph, value) \
+#define hyphae_double_new(graph, value)                                        \
 	hyphae_double_new_at(graph, value, HYPHAE_HERE)
-#define hyphae_bool_new(graph, value) \
+#define hyphae_bool_new(graph, value)                                          \
 	hyphae_bool_new_at(graph, value, HYPHAE_HERE)
-#define hyphae_pointer_new(graph, value) \
+#define hyphae_pointer_new(graph, value)                                       \
 	hyphae_pointer_new_at(graph, value, HYPHAE_HERE)
-#define hyphae_string_new(graph, text) \
+#define hyphae_string_new(graph, text)                                         \
 	hyphae_string_new_at(graph, text, HYPHAE_HERE)
-HYPHAE_API struct hyphae_cell *
-hyphae_int64_new_at(struct hyphae_graph *graph, int64_t value, const char *site);
-HYPHAE_API struct hyphae_cell *
-hyphae_double_new_at(struct hyphae_graph *graph, double value, const char *site);
+HYPHAE_API struct hyphae_cell *hyphae_int64_new_at(struct hyphae_graph *graph,
+						   int64_t value,
+						   const char *site);
+HYPHAE_API struct hyphae_cell *hyphae_double_new_at(struct hyphae_graph *graph,
+						    double value,
+						    const char *site);
 HYPHAE_API struct hyphae_cell *hyphae_bool_new_at(struct hyphae_graph *graph,
 						  bool value, const char *site);
-HYPHAE_API struct hyphae_cell *
-hyphae_pointer_new_at(struct hyphae_graph *graph, void *value, const char *site);
-HYPHAE_API struct hyphae_cell *
-hyphae_string_new_at(struct hyphae_graph *graph, const char *text,
-		     const char *site);
+HYPHAE_API struct hyphae_cell *hyphae_pointer_new_at(struct hyphae_graph *graph,
+						     void *value,
+						     const char *site);
+HYPHAE_API struct hyphae_cell *hyphae_string_new_at(struct hyphae_graph *graph,
+						    const char *text,
+						    const char *site);
 HYPHAE_API int hyphae_int64_set(struct hyphae_cell *cell, int64_t value);
 HYPHAE_API int hyphae_double_set(struct hyphae_cell *cell, double value);
 HYPHAE_API int hyphae_bool_set(struct hyphae_cell *cell, bool value);

@@ -60,9 +60,9 @@ HYPHAE_API int hyphae_graph_counts(const struct hyphae_graph *graph,
  * a subscriber returned an error, or the graph did not settle.
  */
 struct hyphae_problem {
-	int code;		   /* a negative errno */
-	uint64_t cell_id;	   /* the cell it happened at */
-	const char *message;	   /* a sentence; valid during the call */
+	int code;	     /* a negative errno */
+	uint64_t cell_id;    /* the cell it happened at */
+	const char *message; /* a sentence; valid during the call */
 };
 typedef void (*hyphae_problem_fn)(const struct hyphae_problem *problem,
 				  void *ctx);

@@ -39,17 +39,18 @@ extern "C" {
 typedef int (*hyphae_map_fn)(void *ret, const void *input, void *ctx);
 
 /* fn(input) as a cell of `type`. */
-#define hyphae_map(input, type, fn, ctx) \
+#define hyphae_map(input, type, fn, ctx)                                       \
 	hyphae_map_at(input, type, fn, ctx, HYPHAE_HERE)
-HYPHAE_API struct hyphae_cell *
-hyphae_map_at(struct hyphae_cell *input, const struct hyphae_type *type,
-	      hyphae_map_fn fn, void *ctx, const char *site);
+HYPHAE_API struct hyphae_cell *hyphae_map_at(struct hyphae_cell *input,
+					     const struct hyphae_type *type,
+					     hyphae_map_fn fn, void *ctx,
+					     const char *site);
 
 /* 1: let the value pass; 0: keep the previous one; or a negative errno. */
 typedef int (*hyphae_filter_fn)(const void *input, void *ctx);
 
 /* The values of `input` that pass.  Has no value until one does. */
-#define hyphae_filter(input, fn, ctx) \
+#define hyphae_filter(input, fn, ctx)                                          \
 	hyphae_filter_at(input, fn, ctx, HYPHAE_HERE)
 HYPHAE_API struct hyphae_cell *hyphae_filter_at(struct hyphae_cell *input,
 						hyphae_filter_fn fn, void *ctx,
@@ -67,7 +68,7 @@ typedef int (*hyphae_combine_fn)(void *ret, const void *const *inputs,
  * a cell may be an input twice.  `inputs` is borrowed.  Has a value when all
  * have one.  `count` is 1 to HYPHAE_INPUTS_MAX, else EINVAL.
  */
-#define hyphae_combine(inputs, count, type, fn, ctx) \
+#define hyphae_combine(inputs, count, type, fn, ctx)                           \
 	hyphae_combine_at(inputs, count, type, fn, ctx, HYPHAE_HERE)
 HYPHAE_API struct hyphae_cell *
 hyphae_combine_at(struct hyphae_cell *const *inputs, size_t count,

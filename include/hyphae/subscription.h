@@ -27,8 +27,8 @@ struct hyphae_signal {
 	bool terminal;			/* nothing will follow */
 	const struct hyphae_type *type; /* of the cell */
 	const void *value;		/* HYPHAE_VALUE, else NULL */
-	int code;			/* HYPHAE_ERROR: a negative errno, else 0 */
-	const char *message;		/* HYPHAE_ERROR: text or "" */
+	int code;	     /* HYPHAE_ERROR: a negative errno, else 0 */
+	const char *message; /* HYPHAE_ERROR: text or "" */
 	uint64_t cell_id;
 };
 
@@ -63,7 +63,7 @@ enum hyphae_subscription_flags {
  * `drop(ctx)`, if given, is called once when the subscription is over and
  * the last call has returned.
  */
-#define hyphae_subscribe(cell, fn, ctx) \
+#define hyphae_subscribe(cell, fn, ctx)                                        \
 	hyphae_subscribe_with(cell, fn, ctx, NULL, 0)
 HYPHAE_API struct hyphae_subscription *
 hyphae_subscribe_with(struct hyphae_cell *cell, hyphae_subscriber_fn fn,

@@ -69,10 +69,11 @@ HYPHAE_API void hyphae_fanout_run(struct hyphae_fanout_call *call);
 HYPHAE_API bool hyphae_never_equal(const void *a, const void *b);
 
 /* The built-in types and the C type of their values. */
-extern HYPHAE_API const struct hyphae_type hyphae_int64;   /* int64_t */
-extern HYPHAE_API const struct hyphae_type hyphae_double;  /* double */
-extern HYPHAE_API const struct hyphae_type hyphae_bool;    /* bool */
-extern HYPHAE_API const struct hyphae_type hyphae_pointer; /* void *, not owned */
+extern HYPHAE_API const struct hyphae_type hyphae_int64;  /* int64_t */
+extern HYPHAE_API const struct hyphae_type hyphae_double; /* double */
+extern HYPHAE_API const struct hyphae_type hyphae_bool;	  /* bool */
+extern HYPHAE_API const struct hyphae_type
+	hyphae_pointer; /* void *, not owned */
 
 /*
  * char *, NUL-terminated, never NULL.  Setting copies the text; getting
@@ -105,43 +106,44 @@ extern HYPHAE_API const struct hyphae_type hyphae_bytes;
  */
 #define HYPHAE_TYPE(name_, c_type) HYPHAE_TYPE_WITH(name_, c_type, .hash = NULL)
 
-#define HYPHAE_TYPE_WITH(name_, c_type, ...)                                     \
-	extern const struct hyphae_type name_##_type;                            \
-	/* Refers to its own type, so that no linker folds two of them. */       \
-	__attribute__((noinline, used)) static void hyphae_fanout_##name_(       \
-		struct hyphae_fanout_call *call)                                 \
-	{                                                                        \
-		__asm__ volatile("" : : "r"(&name_##_type));                     \
-		hyphae_fanout_run(call);                                         \
-		__asm__ volatile("" : : : "memory"); /* no sibling call */       \
-	}                                                                        \
-	const struct hyphae_type name_##_type = {.name = #name_,                 \
-						 .size = sizeof(c_type),         \
-						 .align = HYPHAE_ALIGNOF(c_type),\
-						 .frame = hyphae_fanout_##name_, \
-						 __VA_ARGS__};                   \
-	HYPHAE_UNUSED static inline struct hyphae_cell *name_##_new_at(          \
-		struct hyphae_graph *graph, c_type value, const char *site)      \
-	{                                                                        \
-		return hyphae_cell_new_at(graph, &name_##_type, &value, site);   \
-	}                                                                        \
-	HYPHAE_UNUSED static inline int name_##_set(struct hyphae_cell *cell,    \
-						    c_type value)                \
-	{                                                                        \
-		return hyphae_cell_set(cell, &name_##_type, &value);             \
-	}                                                                        \
-	HYPHAE_UNUSED static inline int name_##_get(                             \
-		const struct hyphae_cell *cell, c_type *ret_value)               \
-	{                                                                        \
-		return hyphae_cell_get(cell, &name_##_type, ret_value);          \
-	}                                                                        \
-	HYPHAE_UNUSED static inline const c_type *name_##_of(                    \
-		const struct hyphae_signal *signal)                              \
-	{                                                                        \
-		return signal->type == &name_##_type ?                           \
-			       (const c_type *)signal->value :                   \
-			       NULL;                                             \
-	}                                                                        \
+#define HYPHAE_TYPE_WITH(name_, c_type, ...)                                   \
+	extern const struct hyphae_type name_##_type;                          \
+	/* Refers to its own type, so that no linker folds two of them. */     \
+	__attribute__((noinline, used)) static void hyphae_fanout_##name_(     \
+		struct hyphae_fanout_call *call)                               \
+	{                                                                      \
+		__asm__ volatile("" : : "r"(&name_##_type));                   \
+		hyphae_fanout_run(call);                                       \
+		__asm__ volatile("" : : : "memory"); /* no sibling call */     \
+	}                                                                      \
+	const struct hyphae_type name_##_type = {                              \
+		.name = #name_,                                                \
+		.size = sizeof(c_type),                                        \
+		.align = HYPHAE_ALIGNOF(c_type),                               \
+		.frame = hyphae_fanout_##name_,                                \
+		__VA_ARGS__};                                                  \
+	HYPHAE_UNUSED static inline struct hyphae_cell *name_##_new_at(        \
+		struct hyphae_graph *graph, c_type value, const char *site)    \
+	{                                                                      \
+		return hyphae_cell_new_at(graph, &name_##_type, &value, site); \
+	}                                                                      \
+	HYPHAE_UNUSED static inline int name_##_set(struct hyphae_cell *cell,  \
+						    c_type value)              \
+	{                                                                      \
+		return hyphae_cell_set(cell, &name_##_type, &value);           \
+	}                                                                      \
+	HYPHAE_UNUSED static inline int name_##_get(                           \
+		const struct hyphae_cell *cell, c_type *ret_value)             \
+	{                                                                      \
+		return hyphae_cell_get(cell, &name_##_type, ret_value);        \
+	}                                                                      \
+	HYPHAE_UNUSED static inline const c_type *name_##_of(                  \
+		const struct hyphae_signal *signal)                            \
+	{                                                                      \
+		return signal->type == &name_##_type                           \
+			       ? (const c_type *)signal->value                 \
+			       : NULL;                                         \
+	}                                                                      \
 	struct hyphae_type_##name_##_needs_semicolon
 
 #ifdef __cplusplus

@@ -9,8 +9,8 @@
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
-#define container_of(pointer, type, member) \
-	((type *)((char *)(pointer) - offsetof(type, member)))
+#define container_of(pointer, type, member)                                    \
+	((type *)((char *)(pointer)-offsetof(type, member)))
 
 #define NOINLINE __attribute__((noinline))
 

@@ -86,8 +86,8 @@ static int flush_batch(struct hy_graph *g, struct hy_batch *batch)
 	uint64_t writes = batch->log.writes, coalesced = batch->log.coalesced;
 
 	if (!hy_drain_begin(g)) {
-		struct hy_log *to = g->drainer == hy_thread_of(g) ? &g->next :
-								    &g->inbox;
+		struct hy_log *to =
+			g->drainer == hy_thread_of(g) ? &g->next : &g->inbox;
 		int r = hy_log_merge(g, to, &batch->log);
 
 		if (r == 0 && hy_watched())

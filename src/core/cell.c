@@ -31,8 +31,8 @@ void hy_cell_init(struct hy_graph *g, struct hy_cell *c,
 uint64_t hy_cell_bytes(struct hy_cell *c)
 {
 	uint64_t bytes = sizeof(struct hy_cold) +
-			 (c->flags & F_DERIVED ? sizeof(struct hy_derived) :
-						 sizeof(struct hy_cell));
+			 (c->flags & F_DERIVED ? sizeof(struct hy_derived)
+					       : sizeof(struct hy_cell));
 
 	if (c->flags & F_NARY)
 		bytes += sizeof(struct hy_fan_in) +
@@ -204,8 +204,7 @@ static inline int write_word(struct hyphae_cell *handle,
 	if (unlikely(c->type != type))
 		return -EINVAL;
 	g = hy_graph_of(c);
-	if (likely(!g->busy &&
-		   !(c->flags & (F_DERIVED | F_ENDED | F_DEAD))))
+	if (likely(!g->busy && !(c->flags & (F_DERIVED | F_ENDED | F_DEAD))))
 		return write_fast(g, c, type, word);
 	return hy_write(g, handle, type, LOG_VALUE, word, NULL);
 }
@@ -323,9 +322,8 @@ static NOINLINE int read_slowly(const struct hyphae_cell *handle,
 		return -EINVAL;
 	g = hy_graph_of(c);
 	hy_lock(g);
-	r = hy_cell(handle) && !(c->flags & F_DEAD) ?
-		    read_locked(g, c, &word) :
-		    -ESTALE;
+	r = hy_cell(handle) && !(c->flags & F_DEAD) ? read_locked(g, c, &word)
+						    : -ESTALE;
 	hy_unlock(g);
 	if (r)
 		return r;
@@ -358,37 +356,37 @@ static inline bool read_fast(const struct hyphae_cell *handle,
 int hyphae_cell_get(const struct hyphae_cell *handle,
 		    const struct hyphae_type *type, void *ret_value)
 {
-	return read_fast(handle, type, ret_value) ?
-		       0 :
-		       read_slowly(handle, type, ret_value);
+	return read_fast(handle, type, ret_value)
+		       ? 0
+		       : read_slowly(handle, type, ret_value);
 }
 
 /* ---- the built-in types -------------------------------------------------- */
 
-#define WORD_OF(value)                                         \
-	({                                                     \
-		uint64_t word_ = 0;                            \
-		memcpy(&word_, &(value), sizeof(value));       \
-		word_;                                         \
+#define WORD_OF(value)                                                         \
+	({                                                                     \
+		uint64_t word_ = 0;                                            \
+		memcpy(&word_, &(value), sizeof(value));                       \
+		word_;                                                         \
 	})
 
-#define ACCESSORS(name, c_type)                                               \
-	struct hyphae_cell *hyphae_##name##_new_at(                           \
-		struct hyphae_graph *graph, c_type value, const char *site)   \
-	{                                                                     \
-		return hyphae_cell_new_at(graph, &hyphae_##name, &value,      \
-					  site);                              \
-	}                                                                     \
-	int hyphae_##name##_set(struct hyphae_cell *cell, c_type value)       \
-	{                                                                     \
-		return write_word(cell, &hyphae_##name, WORD_OF(value));      \
-	}                                                                     \
-	int hyphae_##name##_get(const struct hyphae_cell *cell,               \
-				c_type *ret_value)                            \
-	{                                                                     \
-		return read_fast(cell, &hyphae_##name, ret_value) ?           \
-			       0 :                                            \
-			       read_slowly(cell, &hyphae_##name, ret_value);  \
+#define ACCESSORS(name, c_type)                                                \
+	struct hyphae_cell *hyphae_##name##_new_at(                            \
+		struct hyphae_graph *graph, c_type value, const char *site)    \
+	{                                                                      \
+		return hyphae_cell_new_at(graph, &hyphae_##name, &value,       \
+					  site);                               \
+	}                                                                      \
+	int hyphae_##name##_set(struct hyphae_cell *cell, c_type value)        \
+	{                                                                      \
+		return write_word(cell, &hyphae_##name, WORD_OF(value));       \
+	}                                                                      \
+	int hyphae_##name##_get(const struct hyphae_cell *cell,                \
+				c_type *ret_value)                             \
+	{                                                                      \
+		return read_fast(cell, &hyphae_##name, ret_value)              \
+			       ? 0                                             \
+			       : read_slowly(cell, &hyphae_##name, ret_value); \
 	}
 
 ACCESSORS(int64, int64_t)
@@ -488,8 +486,8 @@ uint64_t hyphae_cell_id(const struct hyphae_cell *handle)
 {
 	struct hy_cell *c = hy_cell(handle);
 
-	return c && !(load_relaxed(&c->flags) & F_DEAD) ? load_relaxed(&c->id) :
-							  0;
+	return c && !(load_relaxed(&c->flags) & F_DEAD) ? load_relaxed(&c->id)
+							: 0;
 }
 
 int hyphae_cell_info(const struct hyphae_cell *handle,
@@ -513,9 +511,9 @@ int hyphae_cell_info(const struct hyphae_cell *handle,
 			.site = hy_cold_of(c)->site,
 			.height = c->height,
 			.references = hy_cold_of(c)->refs,
-			.inputs = c->flags & F_DERIVED ?
-					  hy_inputs(hy_derived_of(c)) :
-					  0,
+			.inputs = c->flags & F_DERIVED
+					  ? hy_inputs(hy_derived_of(c))
+					  : 0,
 			.targets = c->targets,
 			.ended = c->flags & F_ENDED,
 		};

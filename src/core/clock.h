@@ -46,8 +46,7 @@ static inline uint64_t hy_now(void)
 	if (unlikely(!rate || !anchor->ticks))
 		return hy_clock_kernel();
 	ticks = hy_clock_ticks() - anchor->ticks;
-	return anchor->ns +
-	       (uint64_t)((unsigned __int128)ticks * rate >> 32);
+	return anchor->ns + (uint64_t)((unsigned __int128)ticks * rate >> 32);
 }
 
 #else

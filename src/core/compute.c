@@ -25,15 +25,14 @@ static struct hy_cell *blocking_input(struct hy_derived *d)
 
 static bool inputs_have_values(struct hy_derived *d)
 {
-	return d->cell.flags & F_NARY ? !d->fan_in->without :
-					!(d->one.input->flags & F_NO_VALUE);
+	return d->cell.flags & F_NARY ? !d->fan_in->without
+				      : !(d->one.input->flags & F_NO_VALUE);
 }
 
 static bool inputs_ended(struct hy_derived *d)
 {
-	return d->cell.flags & F_NARY ?
-		       d->fan_in->ended >= d->fan_in->count :
-		       (d->one.input->flags & F_ENDED) != 0;
+	return d->cell.flags & F_NARY ? d->fan_in->ended >= d->fan_in->count
+				      : (d->one.input->flags & F_ENDED) != 0;
 }
 
 /* The result of a computation that has to be looked at. */
@@ -181,8 +180,8 @@ HY_FRAME bool hy_compute(struct hy_graph *g, struct hy_derived *d)
 	if (hy_watched() || unlikely(flags & (F_BOXED | F_INPUT_ENDED))) {
 		news = compute_slowly(g, d);
 	} else {
-		r = likely(op == &hy_op_map) ? hy_run_map(g, d, &word) :
-					       op->run(g, d, &word);
+		r = likely(op == &hy_op_map) ? hy_run_map(g, d, &word)
+					     : op->run(g, d, &word);
 		if (unlikely(r != HY_VALUE || c->flags & F_DEAD))
 			news = kept(g, c, r);
 		else

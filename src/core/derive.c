@@ -379,9 +379,8 @@ struct hyphae_cell *hy_derive(const struct hy_op *op,
 	}
 	g = hy_graph_of(first);
 	hy_lock(g);
-	handle = derive_locked(
-		g, &(struct order){op, type, fn, ctx, site}, inputs, count,
-		&error);
+	handle = derive_locked(g, &(struct order){op, type, fn, ctx, site},
+			       inputs, count, &error);
 	hy_unlock(g);
 	if (!handle)
 		errno = -error;

@@ -52,11 +52,10 @@ static void stop_loop(struct hy_graph *g, const struct suspects *s)
 			  g->wave_limit);
 
 	for (unsigned int i = 0; i < s->count; i++)
-		at += snprintf(text + at, sizeof(text) - (size_t)at,
-			       "%s #%llu%s%s", i ? "," : "",
-			       (unsigned long long)s->cells[i]->id,
-			       *s->cells[i]->name ? " " : "",
-			       s->cells[i]->name);
+		at += snprintf(
+			text + at, sizeof(text) - (size_t)at, "%s #%llu%s%s",
+			i ? "," : "", (unsigned long long)s->cells[i]->id,
+			*s->cells[i]->name ? " " : "", s->cells[i]->name);
 	snprintf(text + at, sizeof(text) - (size_t)at,
 		 ". The last writes were dropped.");
 	if (!g->result)
@@ -147,9 +146,8 @@ static int write_now(struct hy_graph *g, struct hy_cell *c, uint32_t what,
 	return drained ? drained : r;
 }
 
-static int write_locked(struct hy_graph *g, struct hy_cell *c,
-			uint32_t what, uint64_t word, struct hy_error *error,
-			bool *ret_taken)
+static int write_locked(struct hy_graph *g, struct hy_cell *c, uint32_t what,
+			uint64_t word, struct hy_error *error, bool *ret_taken)
 {
 	struct hy_batch *batch;
 	struct hy_log *log;

@@ -7,9 +7,9 @@
 #ifndef HY_DRAIN_H
 #define HY_DRAIN_H
 
-#include "core/sync.h"
-#include "core/slab.h"
 #include "core/probe.h"
+#include "core/slab.h"
+#include "core/sync.h"
 #include "core/watch.h"
 
 /* Become the drainer; false if there is one.  The lock is held. */

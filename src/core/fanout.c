@@ -166,7 +166,7 @@ static inline bool skipped(struct hy_sub *s)
 }
 
 static NOINLINE void run_subscribers(struct hy_graph *g, struct hy_cell *c,
-				   struct hy_sub *s, uint64_t last)
+				     struct hy_sub *s, uint64_t last)
 {
 	struct hy_graph *saved = hy_stretch_begin(g, false);
 	bool plain = !(c->flags & (F_NO_VALUE | F_END_NEW));
@@ -314,8 +314,7 @@ static NOINLINE void resume_fanout(struct hy_graph *g, struct hy_cell *c,
 				   struct hy_sub *first, uint64_t last)
 {
 	if (hy_watched()) {
-		uint64_t ns = watched_part(g, c, first, last,
-					   hy_clock_last(g));
+		uint64_t ns = watched_part(g, c, first, last, hy_clock_last(g));
 
 		g->fired[0].spent_ns += ns;
 		g->fired[0].called += g->called;
@@ -368,9 +367,9 @@ void hy_deliver(struct hy_graph *g)
 	for (size_t i = 0; i < g->nfired; i++) {
 		struct hy_cell *c = g->fired[i].cell;
 
-		hy_fanout_subs(g, c, c->height, g->fired[i].next, g->deliver_limit);
+		hy_fanout_subs(g, c, c->height, g->fired[i].next,
+			       g->deliver_limit);
 		hy_told(g, c);
 	}
 	g->nfired = 0;
 }
-

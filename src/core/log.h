@@ -21,8 +21,7 @@ int hy_log_put(struct hy_graph *g, struct hy_log *log, struct hy_cell *c,
 	       uint32_t what, uint64_t word, struct hy_error *error);
 
 /* Move all of `from` behind `to`, as if written there.  -ENOMEM: nothing. */
-int hy_log_merge(struct hy_graph *g, struct hy_log *to,
-		 struct hy_log *from);
+int hy_log_merge(struct hy_graph *g, struct hy_log *to, struct hy_log *from);
 
 /* The entry no longer counts as pending; its parts are the caller's. */
 void hy_log_forget(struct hy_log_entry *entry);

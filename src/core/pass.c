@@ -192,8 +192,8 @@ int hyphae_report_take(struct hyphae_report *ret_report)
 			if (pass->cells[i].id)
 				report.cells[report.count++] = pass->cells[i];
 		if (report.count)
-			qsort(report.cells, report.count,
-			      sizeof(*report.cells), worst_first);
+			qsort(report.cells, report.count, sizeof(*report.cells),
+			      worst_first);
 	}
 	pass_free(pass);
 	hy_self.last_pass = NULL;

@@ -46,8 +46,8 @@ static void chunk_init(struct hy_chunk *chunk, enum hy_chunk_kind kind)
 	chunk->kind = kind;
 	chunk->slot_bytes = slot_bytes[kind];
 	chunk->slot_shift = (uint32_t)__builtin_ctz(slot_bytes[kind]);
-	chunk->slots = (HY_CHUNK_BYTES - HY_CHUNK_HEADER) /
-		       (slot_bytes[kind] + cold);
+	chunk->slots =
+		(HY_CHUNK_BYTES - HY_CHUNK_HEADER) / (slot_bytes[kind] + cold);
 	if (cold)
 		chunk->cold_at =
 			HY_CHUNK_HEADER + chunk->slots * chunk->slot_bytes;
@@ -138,11 +138,10 @@ void hy_slots_done(struct hy_graph *graph)
 	for (; chunk; chunk = next) {
 		next = chunk->next;
 		for (uint32_t i = 0; i < chunk->used; i++)
-			store_relaxed((uint64_t *)((char *)chunk +
-						   HY_CHUNK_HEADER +
-						   (size_t)i *
-							   chunk->slot_bytes),
-				      0);
+			store_relaxed(
+				(uint64_t *)((char *)chunk + HY_CHUNK_HEADER +
+					     (size_t)i * chunk->slot_bytes),
+				0);
 		chunk->graph = NULL;
 		chunk->next = free_chunks[chunk->kind];
 		free_chunks[chunk->kind] = chunk;
@@ -183,7 +182,8 @@ struct hy_graph *hy_graph_take(void)
 	pthread_mutex_lock(&lock);
 	if (!free_graphs) {
 		/* Ids are 0 in fresh pages. */
-		struct hy_graph *graphs = hy_pages((size + 4095) & ~4095ul, 4096);
+		struct hy_graph *graphs =
+			hy_pages((size + 4095) & ~4095ul, 4096);
 
 		for (size_t i = 0; graphs && i < REGION_GRAPHS; i++) {
 			graphs[i].list_next = free_graphs;

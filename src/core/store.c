@@ -75,8 +75,8 @@ static HY_FRAME void probe_error(struct hy_cell *c, int code,
 	hy_probe_error(c->id, code, message, c->name);
 }
 
-void hy_set_error(struct hy_graph *g, struct hy_cell *c,
-		  struct hy_error *error, bool terminal)
+void hy_set_error(struct hy_graph *g, struct hy_cell *c, struct hy_error *error,
+		  bool terminal)
 {
 	struct hy_cold *cold = hy_cold_of(c);
 	struct hy_error *old = cold->error;
@@ -108,7 +108,7 @@ void hy_set_failure(struct hy_graph *g, struct hy_cell *c, int code)
 }
 
 void hy_inherit_error(struct hy_graph *g, struct hy_cell *c,
-			  struct hy_cell *input)
+		      struct hy_cell *input)
 {
 	struct hy_error *error = hy_cold_of(input)->error;
 	bool terminal = input->flags & F_FAILED;
@@ -157,4 +157,3 @@ void hy_problem(struct hy_graph *g, struct hy_cell *c, int code,
 		hy_guard_end(g, saved);
 	}
 }
-

@@ -18,9 +18,8 @@ static inline struct hy_sub *sub_of(const struct hyphae_subscription *handle)
 /* I7: a wave may note every subscribed cell. */
 static bool make_room(struct hy_graph *g)
 {
-	struct hy_fired *fired =
-		hy_reserve(g->fired, &g->fired_capacity, g->nsubscribed + 1,
-			   sizeof(*fired));
+	struct hy_fired *fired = hy_reserve(g->fired, &g->fired_capacity,
+					    g->nsubscribed + 1, sizeof(*fired));
 
 	if (fired)
 		g->fired = fired;
@@ -84,8 +83,7 @@ static void let_go(struct hy_graph *g, struct hy_cell *c, struct held *held)
 		hy_box_put(g, c->type, hy_box_of(held->word));
 }
 
-static void call_with(struct hy_graph *g, struct hy_sub *s,
-		      struct held *held)
+static void call_with(struct hy_graph *g, struct hy_sub *s, struct held *held)
 {
 	struct hy_cell *c = s->cell;
 	struct hyphae_signal signal;
@@ -98,9 +96,9 @@ static void call_with(struct hy_graph *g, struct hy_sub *s,
 		signal.message = held->error->message;
 		signal.terminal = held->flags & F_FAILED;
 	} else {
-		signal.value = held->flags & F_BOXED ?
-				       hy_box_of(held->word)->payload :
-				       (const void *)&held->word;
+		signal.value = held->flags & F_BOXED
+				       ? hy_box_of(held->word)->payload
+				       : (const void *)&held->word;
 	}
 	if (!(held->flags & F_NONE))
 		hy_call(g, s, &signal);

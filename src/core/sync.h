@@ -22,11 +22,11 @@ struct hy_anchor {
 
 /* What a thread carries with it. */
 struct hy_self {
-	struct hy_thread thread;   /* for all shared graphs */
-	struct hy_pass *pass;	   /* hyphae_pass_begin(); pass.c */
-	struct hy_pass *last_pass; /* its report waits to be taken */
-	struct hy_scope *scope;	   /* entered last; scope.c */
-	struct hy_watcher *watcher;/* its block of records; watch.c */
+	struct hy_thread thread;    /* for all shared graphs */
+	struct hy_pass *pass;	    /* hyphae_pass_begin(); pass.c */
+	struct hy_pass *last_pass;  /* its report waits to be taken */
+	struct hy_scope *scope;	    /* entered last; scope.c */
+	struct hy_watcher *watcher; /* its block of records; watch.c */
 	struct hy_anchor anchor;
 };
 
@@ -80,8 +80,7 @@ static inline struct hy_graph *hy_guard_begin(struct hy_graph *g)
 	return saved;
 }
 
-static inline void hy_guard_end(struct hy_graph *g,
-				struct hy_graph *saved)
+static inline void hy_guard_end(struct hy_graph *g, struct hy_graph *saved)
 {
 	hy_lock(g);
 	hy_thread_of(g)->guard = saved;

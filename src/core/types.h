@@ -56,24 +56,25 @@ struct hy_box {
 	uint32_t refs;
 	uint32_t reserved;
 	union {
-		struct hyphae_cell *home;  /* who made it and can use it again */
-		struct hy_box *next_spare; /* refs == 0: in home's cold->spare */
+		struct hyphae_cell *home; /* who made it and can use it again */
+		struct hy_box
+			*next_spare; /* refs == 0: in home's cold->spare */
 	};
 	unsigned char payload[]; /* aligned to 16 */
 };
 
 enum hy_flags {
 	F_DERIVED = 1 << 0,
-	F_BOXED = 1 << 1,   /* word is a struct hy_box * */
-	F_EQUAL = 1 << 2,   /* the type has an equal function */
-	F_NARY = 1 << 3,    /* derived with a struct hy_fan_in */
-	F_NONE = 1 << 4,    /* no value yet */
-	F_ERROR = 1 << 5,   /* holds an error instead of a value */
-	F_COMPLETE = 1 << 6,/* ended: completed */
-	F_FAILED = 1 << 7,  /* ended: failed for good; F_ERROR is set too */
-	F_DEAD = 1 << 8,    /* no references; waits to be freed */
-	F_QUEUED = 1 << 9,  /* in the wave queue */
-	F_PENDING = 1 << 10,/* has an entry in a log */
+	F_BOXED = 1 << 1,    /* word is a struct hy_box * */
+	F_EQUAL = 1 << 2,    /* the type has an equal function */
+	F_NARY = 1 << 3,     /* derived with a struct hy_fan_in */
+	F_NONE = 1 << 4,     /* no value yet */
+	F_ERROR = 1 << 5,    /* holds an error instead of a value */
+	F_COMPLETE = 1 << 6, /* ended: completed */
+	F_FAILED = 1 << 7,   /* ended: failed for good; F_ERROR is set too */
+	F_DEAD = 1 << 8,     /* no references; waits to be freed */
+	F_QUEUED = 1 << 9,   /* in the wave queue */
+	F_PENDING = 1 << 10, /* has an entry in a log */
 	/* Of the wave that runs, until the cell has fanned out: */
 	F_VALUE_NEW = 1 << 11, /* value or error changed */
 	F_END_NEW = 1 << 12,   /* ended */
@@ -82,7 +83,7 @@ enum hy_flags {
 	/* Of a derived cell, kept up to date by its inputs' fan-outs: */
 	F_BLOCKED = 1 << 17,	 /* an input has no value */
 	F_INPUT_ENDED = 1 << 18, /* an input, perhaps the only one, ended */
-	F_UNSPREAD = 1 << 16,  /* ended, and the derived cells do not know yet */
+	F_UNSPREAD = 1 << 16, /* ended, and the derived cells do not know yet */
 	F_VALUE_TOUCH = 1 << 15, /* touched, and not only by an input's end */
 };
 #define F_ENDED (F_COMPLETE | F_FAILED)
@@ -91,7 +92,7 @@ enum hy_flags {
 #define F_NO_VALUE (F_NONE | F_ERROR)
 
 struct hy_cell {
-	uint64_t id; /* 0: a free slot */
+	uint64_t id;	  /* 0: a free slot */
 	const char *name; /* never NULL; "" or an own copy */
 	const struct hyphae_type *type;
 	uint64_t word; /* the value, or its box; valid unless F_NO_VALUE */
@@ -107,7 +108,7 @@ struct hy_cold {
 	const char *site;
 	struct hy_error *error; /* F_ERROR */
 	struct hy_owned *owned; /* hyphae_cell_own(), last first */
-	struct hy_box *spare;   /* a box or two for the next values */
+	struct hy_box *spare;	/* a box or two for the next values */
 	union {
 		uint64_t stamp; /* last pass in which a watcher saw it fire */
 		struct hy_cell *next_dead; /* F_DEAD */
@@ -135,8 +136,8 @@ struct hy_edge {
 /* The inputs of a cell that has more than one. */
 struct hy_fan_in {
 	uint32_t count;
-	uint32_t without; /* of them without a value */
-	uint32_t ended;   /* of them ended */
+	uint32_t without;    /* of them without a value */
+	uint32_t ended;	     /* of them ended */
 	const void **values; /* one each, kept up to date by spread() */
 	struct hy_edge edges[];
 };
@@ -157,7 +158,7 @@ struct hy_derived {
 enum hy_outcome {
 	HY_VALUE = 0, /* *out was made */
 	HY_KEEP = 1,  /* stay as you are */
-	/* negative: an errno */
+		      /* negative: an errno */
 };
 
 /* An operator: its name, and how to compute one cell of it. */
@@ -169,7 +170,7 @@ struct hy_op {
 enum hy_sub_flags {
 	SUB_DEAD = 1,
 	SUB_STARTING = 2, /* its first call is under way on another thread */
-	SUB_MISSED = 4,   /* meanwhile the cell fanned out */
+	SUB_MISSED = 4,	  /* meanwhile the cell fanned out */
 	SUB_LINKED = 8,
 };
 
@@ -189,13 +190,13 @@ struct hy_sub {
 
 /* What was made together; scope.c. */
 struct hy_scope {
-	uint64_t id; /* 0: a free slot */
+	uint64_t id;		     /* 0: a free slot */
 	struct hyphae_scope *parent; /* this is an item of that one, or NULL */
 	struct hy_scope *outer;	     /* entered before it on the thread */
 	struct hy_scope_item *items;
 	size_t capacity;
 	uint32_t count;
-	uint32_t swept; /* items that were left by the last sweep */
+	uint32_t swept;	 /* items that were left by the last sweep */
 	uint32_t walked; /* for walks over the children */
 	bool entered, disposing;
 };
@@ -245,7 +246,7 @@ struct hy_queue {
 struct hy_fired {
 	struct hy_cell *cell;
 	struct hy_sub *next; /* the next of its subscribers to call */
-	bool begun; /* some were called; the rest comes later */
+	bool begun;	     /* some were called; the rest comes later */
 	/* While somebody watches, of the parts so far: */
 	uint64_t start, spent_ns, called;
 };
@@ -288,8 +289,8 @@ struct hy_graph {
 	size_t nfired, fired_capacity, nsubscribed;
 	struct hy_eager_entry *stack; /* I7 */
 	size_t nstack, stack_capacity, nedges;
-	struct hy_log next;  /* written by subscribers: the next wave */
-	struct hy_log inbox; /* written by other threads meanwhile */
+	struct hy_log next;    /* written by subscribers: the next wave */
+	struct hy_log inbox;   /* written by other threads meanwhile */
 	struct hy_log running; /* one of these, while it is flushed */
 	uint32_t log_epoch;
 	bool gathering; /* a flush writes all its sources before it fires */
@@ -300,7 +301,7 @@ struct hy_graph {
 	struct hy_cell *dead_cells, **dead_cells_end;
 	struct hy_sub *dead_subs, **dead_subs_end;
 
-	struct hy_chunk *chunks; /* newest first */
+	struct hy_chunk *chunks;    /* newest first */
 	void *free_slots[HY_KINDS]; /* by kind */
 	struct hy_chunk *open_chunk[HY_KINDS];
 	uint64_t ncells, nsubs;
@@ -334,7 +335,7 @@ struct hy_chunk {
 	uint32_t slot_bytes;
 	uint32_t used; /* slots handed out at least once */
 	uint32_t slots;
-	uint32_t cold_at; /* of the first cold part; 0: none */
+	uint32_t cold_at;    /* of the first cold part; 0: none */
 	uint32_t slot_shift; /* log2 of slot_bytes */
 	uint32_t reserved[6];
 	/* slots from here, at 64 */
@@ -389,15 +390,16 @@ static inline struct hy_edge *hy_edges(struct hy_derived *d)
 
 static inline void *hy_handle(const void *slot, uint64_t id)
 {
-	return (void *)((uintptr_t)slot |
-			(uintptr_t)(id & 0xffff) << HY_ADDRESS_BITS);
+	return (void *)((uintptr_t)slot | (uintptr_t)(id & 0xffff)
+						  << HY_ADDRESS_BITS);
 }
 
 /* The slot, or NULL if the handle is NULL or stale. */
 static inline void *hy_slot(const void *handle)
 {
 	uintptr_t bits = (uintptr_t)handle;
-	uint64_t *slot = (uint64_t *)(bits & (((uintptr_t)1 << HY_ADDRESS_BITS) - 1));
+	uint64_t *slot =
+		(uint64_t *)(bits & (((uintptr_t)1 << HY_ADDRESS_BITS) - 1));
 
 	/* Ids with 16 low zero bits are not given out: a free slot fits none. */
 	if (unlikely(!slot) ||

@@ -103,12 +103,18 @@ const struct hyphae_type hyphae_bool = {
 	.name = "bool", PLAIN(bool), .print = print_bool};
 const struct hyphae_type hyphae_pointer = {
 	.name = "pointer", PLAIN(void *), .print = print_pointer};
-const struct hyphae_type hyphae_string = {
-	.name = "string",    PLAIN(char *),	    .copy = copy_string,
-	.drop = drop_string, .equal = equal_string, .print = print_string};
-const struct hyphae_type hyphae_bytes = {
-	.name = "bytes",    PLAIN(struct hyphae_bytes), .copy = copy_bytes,
-	.drop = drop_bytes, .equal = equal_bytes,	.print = print_bytes};
+const struct hyphae_type hyphae_string = {.name = "string",
+					  PLAIN(char *),
+					  .copy = copy_string,
+					  .drop = drop_string,
+					  .equal = equal_string,
+					  .print = print_string};
+const struct hyphae_type hyphae_bytes = {.name = "bytes",
+					 PLAIN(struct hyphae_bytes),
+					 .copy = copy_bytes,
+					 .drop = drop_bytes,
+					 .equal = equal_bytes,
+					 .print = print_bytes};
 
 bool hyphae_never_equal(const void *a, const void *b)
 {

@@ -205,9 +205,9 @@ static uint32_t short_ns(struct hy_record *r, uint64_t ns)
 		ns >>= HY_RECORD_LONG_SHIFT;
 		return ns > UINT32_MAX ? UINT32_MAX : (uint32_t)ns;
 	}
-	return r->cell_flags & HY_RECORD_LONG ?
-		       (uint32_t)(ns >> HY_RECORD_LONG_SHIFT) :
-		       (uint32_t)ns;
+	return r->cell_flags & HY_RECORD_LONG
+		       ? (uint32_t)(ns >> HY_RECORD_LONG_SHIFT)
+		       : (uint32_t)ns;
 }
 
 /*
@@ -219,8 +219,7 @@ static bool block_ready(struct hy_watcher *w, uint64_t start)
 	struct hy_block *block = w->block;
 
 	if (block->count == HY_BLOCK_RECORDS ||
-	    (start > block->base_ns &&
-	     start - block->base_ns > UINT32_MAX / 2))
+	    (start > block->base_ns && start - block->base_ns > UINT32_MAX / 2))
 		block_flush(w);
 	if (!block->count)
 		block->base_ns = start;
@@ -246,8 +245,8 @@ static struct hy_record *record_open(struct hy_cell *c, uint64_t start,
 	block->lost = load_relaxed(&lost_without_block);
 	r = &block->records[block->count];
 	r->cell_flags = c->id << 16 | flags;
-	r->start = start >= block->base_ns ? (uint32_t)(start - block->base_ns) :
-					     0;
+	r->start = start >= block->base_ns ? (uint32_t)(start - block->base_ns)
+					   : 0;
 	r->compute = r->fanout = 0;
 	r->depth = (uint32_t)depth;
 	w->open = c;
@@ -278,8 +277,8 @@ static void count_write(struct hy_cell *c, uint64_t changed)
 void hy_watch_notify(struct hy_graph *g, struct hy_cell *c, uint64_t kind,
 		     uint64_t changed)
 {
-	uint32_t flags = HY_RECORD_NOTIFY |
-			 (uint32_t)kind << HY_RECORD_KIND_SHIFT;
+	uint32_t flags = HY_RECORD_NOTIFY | (uint32_t)kind
+						    << HY_RECORD_KIND_SHIFT;
 
 	if (kind == HYPHAE_VALUE) {
 		count_write(c, changed);
@@ -289,16 +288,14 @@ void hy_watch_notify(struct hy_graph *g, struct hy_cell *c, uint64_t kind,
 		record_open(c, hy_clock_last(g), 0, flags);
 }
 
-static HY_FRAME void probe_compute_done(struct hy_graph *g,
-					struct hy_cell *c, int64_t result,
-					uint64_t ns)
+static HY_FRAME void probe_compute_done(struct hy_graph *g, struct hy_cell *c,
+					int64_t result, uint64_t ns)
 {
 	hy_probe_compute_done(g, c, result, ns);
 }
 
-void hy_watch_compute(struct hy_graph *g, struct hy_derived *d,
-		      uint64_t start, uint64_t end, int result, bool wrote,
-		      bool changed)
+void hy_watch_compute(struct hy_graph *g, struct hy_derived *d, uint64_t start,
+		      uint64_t end, int result, bool wrote, bool changed)
 {
 	struct hy_cell *c = &d->cell;
 	uint32_t flags = HY_RECORD_COMPUTE;
@@ -319,9 +316,8 @@ void hy_watch_compute(struct hy_graph *g, struct hy_derived *d,
 		probe_compute_done(g, c, result, end - start);
 }
 
-static HY_FRAME void probe_fanout_done(struct hy_graph *g,
-				       struct hy_cell *c, uint64_t called,
-				       uint64_t ns)
+static HY_FRAME void probe_fanout_done(struct hy_graph *g, struct hy_cell *c,
+				       uint64_t called, uint64_t ns)
 {
 	hy_probe_fanout_done(g, c, called, ns);
 }
@@ -348,8 +344,8 @@ void hy_watch_fanout(struct hy_graph *g, struct hy_cell *c, uint64_t height,
 	struct hy_record *r;
 
 	if (hy_gate.records) {
-		uint32_t flags = HY_RECORD_FIRE |
-				 (again ? HY_RECORD_REFIRE : 0);
+		uint32_t flags =
+			HY_RECORD_FIRE | (again ? HY_RECORD_REFIRE : 0);
 
 		r = record_of(c);
 		if (r)
@@ -363,9 +359,8 @@ void hy_watch_fanout(struct hy_graph *g, struct hy_cell *c, uint64_t height,
 		probe_fanout_done(g, c, called, ns);
 }
 
-static HY_FRAME void probe_subscriber_done(struct hy_graph *g,
-					   struct hy_sub *s, uint64_t ns,
-					   hyphae_subscriber_fn fn)
+static HY_FRAME void probe_subscriber_done(struct hy_graph *g, struct hy_sub *s,
+					   uint64_t ns, hyphae_subscriber_fn fn)
 {
 	hy_probe_subscriber_done(g, s->cell, s->id, ns, fn);
 }

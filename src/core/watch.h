@@ -42,17 +42,15 @@ void hy_watch_notify(struct hy_graph *g, struct hy_cell *c, uint64_t kind,
 		     uint64_t changed);
 
 /* A computation is over; result: what the operator told. */
-void hy_watch_compute(struct hy_graph *g, struct hy_derived *d,
-		      uint64_t start, uint64_t end, int result, bool wrote,
-		      bool changed);
+void hy_watch_compute(struct hy_graph *g, struct hy_derived *d, uint64_t start,
+		      uint64_t end, int result, bool wrote, bool changed);
 
 /*
  * A fan-out is over: `ns` long, `called` subscribers.  Called once for each,
  * also for one that was done in parts.
  */
-void hy_watch_fanout(struct hy_graph *g, struct hy_cell *c,
-		     uint64_t height, uint64_t start, uint64_t ns,
-		     uint64_t called);
+void hy_watch_fanout(struct hy_graph *g, struct hy_cell *c, uint64_t height,
+		     uint64_t start, uint64_t ns, uint64_t called);
 
 void hy_watch_subscriber(struct hy_graph *g, struct hy_sub *s,
 			 hyphae_subscriber_fn fn, uint64_t ns);

@@ -41,8 +41,7 @@ void hy_wave(struct hy_graph *g)
 
 /* ---- depth first --------------------------------------------------------- */
 
-static void eager_fire(struct hy_graph *g, struct hy_cell *c,
-		       uint32_t depth)
+static void eager_fire(struct hy_graph *g, struct hy_cell *c, uint32_t depth)
 {
 	g->depth = depth;
 	if (c->subs) {
@@ -161,8 +160,7 @@ static void flush_entry(struct hy_graph *g, struct hy_log_entry *entry)
 	if (entry->what & LOG_COMPLETE)
 		hy_notify(g, c, c->type, HYPHAE_COMPLETE, 0);
 	if (entry->what == LOG_FAIL)
-		hy_notify(g, c, c->type, HYPHAE_ERROR,
-			  (uintptr_t)entry->error);
+		hy_notify(g, c, c->type, HYPHAE_ERROR, (uintptr_t)entry->error);
 }
 
 static void fire_gathered(struct hy_graph *g)
@@ -213,4 +211,3 @@ void hy_flush(struct hy_graph *g, struct hy_log *log)
 	log->count = 0;
 	log->writes = log->coalesced = 0;
 }
-

@@ -50,8 +50,8 @@ void hy_fanout(struct hy_graph *g, struct hy_cell *c,
 void hy_flush(struct hy_graph *g, struct hy_log *log);
 
 /* Hold an error instead of a value (takes it); terminal: for good. */
-void hy_set_error(struct hy_graph *g, struct hy_cell *c,
-		  struct hy_error *error, bool terminal);
+void hy_set_error(struct hy_graph *g, struct hy_cell *c, struct hy_error *error,
+		  bool terminal);
 
 /* The error of a function, or of an input; an equal one is no change. */
 void hy_set_failure(struct hy_graph *g, struct hy_cell *c, int code);
