@@ -67,15 +67,16 @@ __attribute__((used)) const struct hy_layout hy_layout = {
 
 #if HYPHAE_PROBES
 
+/* clang-format off */
 /* A probe's own semaphore; only that of `watch` is ever looked at. */
-#define PLAIN(name)                                                            \
-	".globl hyphae_" name "_semaphore\n"                                   \
-	".hidden hyphae_" name "_semaphore\n"                                  \
+#define PLAIN(name)                                          \
+	".globl hyphae_" name "_semaphore\n"                 \
+	".hidden hyphae_" name "_semaphore\n"                \
 	"hyphae_" name "_semaphore: .2byte 0\n"
 
-#define LABEL(name)                                                            \
-	".globl hyphae_" name "_semaphore\n"                                   \
-	".hidden hyphae_" name "_semaphore\n"                                  \
+#define LABEL(name)                                          \
+	".globl hyphae_" name "_semaphore\n"                 \
+	".hidden hyphae_" name "_semaphore\n"                \
 	"hyphae_" name "_semaphore:\n"
 
 /*
@@ -88,34 +89,21 @@ __asm__(".pushsection .probes, \"aw\", @progbits\n"
 	".balign 16\n"
 	".globl hy_gate\n"
 	".hidden hy_gate\n"
-	"hy_gate:\n" LABEL("records") "	.2byte 0\n" LABEL("pass") LABEL("pass_"
-									"done") LABEL(
-		"fanout_done") LABEL("subscriber_done") LABEL("compute_done")
-		LABEL("batch_done") "	.2byte 0\n"
-				    "	.2byte 0\n" /* pass reports */
-				    "	.2byte 0\n"
-				    ".size hy_gate, 8\n"
-				    "	.8byte hy_layout\n"
-				    "	.8byte _.stapsdt.base\n" PLAIN(
-					    "notify") PLAIN("write_value")
-					    PLAIN("fanout") PLAIN("compute") PLAIN(
-						    "batch") PLAIN("cell_"
-								   "create")
-						    PLAIN("cell_destroy") PLAIN(
-							    "cell_name")
-							    PLAIN("error") PLAIN(
-								    "watch") "."
-									     "p"
-									     "o"
-									     "p"
-									     "s"
-									     "e"
-									     "c"
-									     "t"
-									     "i"
-									     "o"
-									     "n"
-									     "\n");
+	"hy_gate:\n"
+	LABEL("records") "	.2byte 0\n"
+	LABEL("pass") LABEL("pass_done") LABEL("fanout_done")
+	LABEL("subscriber_done") LABEL("compute_done") LABEL("batch_done")
+	"	.2byte 0\n"
+	"	.2byte 0\n" /* pass reports */
+	"	.2byte 0\n"
+	".size hy_gate, 8\n"
+	"	.8byte hy_layout\n"
+	"	.8byte _.stapsdt.base\n"
+	PLAIN("notify") PLAIN("write_value") PLAIN("fanout") PLAIN("compute")
+	PLAIN("batch") PLAIN("cell_create") PLAIN("cell_destroy")
+	PLAIN("cell_name") PLAIN("error") PLAIN("watch")
+	".popsection\n");
+/* clang-format on */
 
 #else
 

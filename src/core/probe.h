@@ -45,10 +45,12 @@ extern uint16_t hyphae_watch_semaphore __attribute__((visibility("hidden")));
 #define SDT_USE_VARIADIC
 #include <sys/sdt.h>
 
+/* The operands are text for the assembler, not C. */
+/* clang-format off */
 #if defined(__x86_64__)
-#define FIELD(base, at) 8 @ % c[at](% [base])
+#define FIELD(base, at) 8@%c[at](%[base])
 #elif defined(__aarch64__)
-#define FIELD(base, at) 8 @[ %[base], % c[at] ]
+#define FIELD(base, at) 8@[%[base], %c[at]]
 #else
 #error "write down the memory operand of this machine, or build with HYPHAE_PROBES=0"
 #endif
@@ -59,74 +61,64 @@ extern uint16_t hyphae_watch_semaphore __attribute__((visibility("hidden")));
  * The name behind the code of the function: never executed, but linkers that
  * fold identical functions (--icf=all) then see two different ones.
  */
-#define SITE(probe, ...)                                                       \
-	".subsection 1\n\t.asciz \"" #probe                                    \
-	"\"\n\t.subsection 0\n" STAP_PROBE_ASM(hyphae, probe, __VA_ARGS__)
+#define SITE(probe, ...)                                            \
+	".subsection 1\n\t.asciz \"" #probe "\"\n\t.subsection 0\n" \
+	STAP_PROBE_ASM(hyphae, probe, __VA_ARGS__)
 
 /* The places of the fields that most probes tell. */
-#define CELL(cell_)                                                            \
+#define CELL(cell_) \
 	[c] "r"(cell_), [id] AT(hy_cell, id), [name] AT(hy_cell, name)
 #define PASS(graph_) [g] "r"(graph_), [pass] AT(hy_graph, pass)
 
 #define hy_probe_notify(g_, c_, kind_)                                         \
-	__asm__ volatile(                                                      \
-		SITE(notify,                                                   \
-		     FIELD(c, id) FIELD(g, pass) 8 @ % [kind] FIELD(c,         \
-								    targets)   \
-							       FIELD(c, name)) \
-		:                                                              \
-		: CELL(c_), PASS(g_), [kind] "nr"((uint64_t)(kind_)),          \
-		  [targets] AT(hy_cell, targets))
+	__asm__ volatile(SITE(notify, FIELD(c, id) FIELD(g, pass) 8@%[kind]    \
+			      FIELD(c, targets) FIELD(c, name))                \
+			 :                                                     \
+			 : CELL(c_), PASS(g_), [kind] "nr"((uint64_t)(kind_)), \
+			   [targets] AT(hy_cell, targets))
 
-#define hy_probe_write_value(g_, c_, type_, changed_)                          \
-	__asm__ volatile(                                                      \
-		SITE(write_value,                                              \
-		     FIELD(c, id) FIELD(g, pass) 8 @ % [changed] FIELD(t,      \
-								       size)   \
-							       FIELD(c, name)) \
-		:                                                              \
-		: CELL(c_),                                                    \
-		  PASS(g_), [t] "r"(type_), [size] AT(hyphae_type, size),      \
-		  [changed] "nr"((uint64_t)(changed_)))
+#define hy_probe_write_value(g_, c_, type_, changed_)                         \
+	__asm__ volatile(SITE(write_value, FIELD(c, id) FIELD(g, pass)        \
+			      8@%[changed] FIELD(t, size) FIELD(c, name))     \
+			 :                                                    \
+			 : CELL(c_), PASS(g_), [t] "r"(type_),                \
+			   [size] AT(hyphae_type, size),                      \
+			   [changed] "nr"((uint64_t)(changed_)))
 
-#define hy_probe_fanout(g_, c_, type_, height_)                                \
-	__asm__ volatile(                                                      \
-		SITE(fanout, FIELD(c, id) FIELD(g, pass) 8 @ %                 \
-				     [height] FIELD(c, targets) FIELD(c, name) \
-					     FIELD(t, tname))                  \
-		:                                                              \
-		: CELL(c_),                                                    \
-		  PASS(g_), [t] "r"(type_), [tname] AT(hyphae_type, name),     \
-		  [targets] AT(hy_cell, targets),                              \
-		  [height] "nr"((uint64_t)(height_)))
+#define hy_probe_fanout(g_, c_, type_, height_)                               \
+	__asm__ volatile(SITE(fanout, FIELD(c, id) FIELD(g, pass) 8@%[height] \
+			      FIELD(c, targets) FIELD(c, name) FIELD(t, tname))\
+			 :                                                    \
+			 : CELL(c_), PASS(g_), [t] "r"(type_),                \
+			   [tname] AT(hyphae_type, name),                     \
+			   [targets] AT(hy_cell, targets),                    \
+			   [height] "nr"((uint64_t)(height_)))
 
 #define hy_probe_fanout_done(g_, c_, called_, ns_)                             \
-	__asm__ volatile(                                                      \
-		SITE(fanout_done, FIELD(c, id) FIELD(g, pass) 8 @ %            \
-					  [called] 8 @ % [ns] FIELD(c, name))  \
-		:                                                              \
-		: CELL(c_), PASS(g_), [called] "nr"((uint64_t)(called_)),      \
-		  [ns] "nr"((uint64_t)(ns_)))
+	__asm__ volatile(SITE(fanout_done, FIELD(c, id) FIELD(g, pass)         \
+			      8@%[called] 8@%[ns] FIELD(c, name))              \
+			 :                                                     \
+			 : CELL(c_), PASS(g_), [called] "nr"((uint64_t)(called_)),\
+			   [ns] "nr"((uint64_t)(ns_)))
 
-#define hy_probe_compute(g_, c_, op_)                                          \
-	__asm__ volatile(                                                      \
-		SITE(compute, FIELD(c, id) FIELD(g, pass) FIELD(o, oname))     \
-		:                                                              \
-		: [c] "r"(c_), [id] AT(hy_cell, id),                           \
-		  PASS(g_), [o] "r"(op_), [oname] AT(hy_op, name))
+#define hy_probe_compute(g_, c_, op_)                                         \
+	__asm__ volatile(SITE(compute, FIELD(c, id) FIELD(g, pass)            \
+			      FIELD(o, oname))                                \
+			 :                                                    \
+			 : [c] "r"(c_), [id] AT(hy_cell, id), PASS(g_),       \
+			   [o] "r"(op_), [oname] AT(hy_op, name))
 
 #define hy_probe_compute_done(g_, c_, result_, ns_)                            \
-	__asm__ volatile(SITE(compute_done, FIELD(c, id) FIELD(g, pass) -      \
-						    8 @ % [result] 8 @ % [ns]) \
+	__asm__ volatile(SITE(compute_done, FIELD(c, id) FIELD(g, pass)        \
+			      -8@%[result] 8@%[ns])                            \
 			 :                                                     \
-			 : [c] "r"(c_), [id] AT(hy_cell, id),                  \
-			   PASS(g_), [result] "nr"((int64_t)(result_)),        \
+			 : [c] "r"(c_), [id] AT(hy_cell, id), PASS(g_),        \
+			   [result] "nr"((int64_t)(result_)),                  \
 			   [ns] "nr"((uint64_t)(ns_)))
 
 #define hy_probe_subscriber_done(g_, c_, id_, ns_, fn_)                        \
-	__asm__ volatile(SITE(subscriber_done,                                 \
-			      FIELD(c, id) FIELD(g, pass) 8 @ % [sub] 8 @ %    \
-				      [ns] 8 @ % [fn] FIELD(c, name))          \
+	__asm__ volatile(SITE(subscriber_done, FIELD(c, id) FIELD(g, pass)     \
+			      8@%[sub] 8@%[ns] 8@%[fn] FIELD(c, name))         \
 			 :                                                     \
 			 : CELL(c_), PASS(g_), [sub] "nr"((uint64_t)(id_)),    \
 			   [ns] "nr"((uint64_t)(ns_)),                         \
@@ -137,58 +129,49 @@ extern uint16_t hyphae_watch_semaphore __attribute__((visibility("hidden")));
 #define TEXT(x) (uint64_t)(uintptr_t)(x)
 #define IN(n, x) [a##n] "nr"(x)
 
-#define hy_probe_watch(watched)                                                \
-	__asm__ volatile(SITE(watch, 8 @ % [a1]) : : IN(1, ARG(watched)))
-#define hy_probe_2(name, a, b)                                                 \
-	__asm__ volatile(SITE(name, 8 @ % [a1] 8 @ % [a2])                     \
-			 :                                                     \
-			 : IN(1, a), IN(2, b))
-#define hy_probe_3(name, a, b, c)                                              \
-	__asm__ volatile(SITE(name, 8 @ % [a1] 8 @ % [a2] 8 @ % [a3])          \
-			 :                                                     \
-			 : IN(1, a), IN(2, b), IN(3, c))
-#define hy_probe_4(name, a, b, c, d)                                           \
-	__asm__ volatile(                                                      \
-		SITE(name, 8 @ % [a1] 8 @ % [a2] 8 @ % [a3] 8 @ % [a4])        \
-		:                                                              \
-		: IN(1, a), IN(2, b), IN(3, c), IN(4, d))
+#define hy_probe_watch(watched) \
+	__asm__ volatile(SITE(watch, 8@%[a1]) : : IN(1, ARG(watched)))
+#define hy_probe_2(name, a, b) \
+	__asm__ volatile(SITE(name, 8@%[a1] 8@%[a2]) : : IN(1, a), IN(2, b))
+#define hy_probe_3(name, a, b, c)                                \
+	__asm__ volatile(SITE(name, 8@%[a1] 8@%[a2] 8@%[a3]) : : \
+			 IN(1, a), IN(2, b), IN(3, c))
+#define hy_probe_4(name, a, b, c, d)                                       \
+	__asm__ volatile(SITE(name, 8@%[a1] 8@%[a2] 8@%[a3] 8@%[a4]) : :   \
+			 IN(1, a), IN(2, b), IN(3, c), IN(4, d))
 #define hy_probe_5(name, a, b, c, d, e)                                        \
-	__asm__ volatile(                                                      \
-		SITE(name,                                                     \
-		     8 @ % [a1] 8 @ % [a2] 8 @ % [a3] 8 @ % [a4] 8 @ % [a5])   \
-		:                                                              \
-		: IN(1, a), IN(2, b), IN(3, c), IN(4, d), IN(5, e))
-#define hy_probe_6(name, a, b, c, d, e, f)                                     \
-	__asm__ volatile(SITE(name, 8 @ % [a1] 8 @ % [a2] 8 @ % [a3] 8 @ %     \
-					    [a4] 8 @ % [a5] 8 @ % [a6])        \
-			 :                                                     \
-			 : IN(1, a), IN(2, b), IN(3, c), IN(4, d), IN(5, e),   \
-			   IN(6, f))
+	__asm__ volatile(SITE(name, 8@%[a1] 8@%[a2] 8@%[a3] 8@%[a4] 8@%[a5]) : :\
+			 IN(1, a), IN(2, b), IN(3, c), IN(4, d), IN(5, e))
+#define hy_probe_6(name, a, b, c, d, e, f)                               \
+	__asm__ volatile(SITE(name, 8@%[a1] 8@%[a2] 8@%[a3] 8@%[a4]      \
+			      8@%[a5] 8@%[a6]) : :                       \
+			 IN(1, a), IN(2, b), IN(3, c), IN(4, d), IN(5, e),\
+			 IN(6, f))
 
 #define hy_probe_batch(graph, pass) hy_probe_2(batch, ARG(graph), ARG(pass))
-#define hy_probe_batch_done(graph, pass, writes, fired, coalesced)             \
-	hy_probe_5(batch_done, ARG(graph), ARG(pass), ARG(writes), ARG(fired), \
-		   ARG(coalesced))
+#define hy_probe_batch_done(graph, pass, writes, fired, coalesced)    \
+	hy_probe_5(batch_done, ARG(graph), ARG(pass), ARG(writes),    \
+		   ARG(fired), ARG(coalesced))
 #define hy_probe_pass(graph, pass) hy_probe_2(pass, ARG(graph), ARG(pass))
-#define hy_probe_pass_done(graph, pass, fires, refires)                        \
+#define hy_probe_pass_done(graph, pass, fires, refires) \
 	hy_probe_4(pass_done, ARG(graph), ARG(pass), ARG(fires), ARG(refires))
-#define hy_probe_cell_create(cell, op, bytes, type, site, name)                \
-	hy_probe_6(cell_create, ARG(cell), TEXT(op), ARG(bytes), TEXT(type),   \
+#define hy_probe_cell_create(cell, op, bytes, type, site, name)            \
+	hy_probe_6(cell_create, ARG(cell), TEXT(op), ARG(bytes), TEXT(type),\
 		   TEXT(site), TEXT(name))
-#define hy_probe_cell_destroy(cell, op, bytes, type, site, name)               \
-	hy_probe_6(cell_destroy, ARG(cell), TEXT(op), ARG(bytes), TEXT(type),  \
+#define hy_probe_cell_destroy(cell, op, bytes, type, site, name)            \
+	hy_probe_6(cell_destroy, ARG(cell), TEXT(op), ARG(bytes), TEXT(type),\
 		   TEXT(site), TEXT(name))
-#define hy_probe_cell_name(cell, name)                                         \
+#define hy_probe_cell_name(cell, name) \
 	hy_probe_2(cell_name, ARG(cell), TEXT(name))
 /* code is signed: the one argument that is not of the plain kind. */
-#define hy_probe_error(cell, code, message, name)                              \
-	__asm__ volatile(                                                      \
-		SITE(error, 8 @ % [a1] - 8 @ % [a2] 8 @ % [a3] 8 @ % [a4])     \
-		:                                                              \
-		: IN(1, ARG(cell)), IN(2, (int64_t)(code)),                    \
-		  IN(3, TEXT(message)), IN(4, TEXT(name)))
-#define hy_probe_records(thread, block, count)                                 \
+#define hy_probe_error(cell, code, message, name)                            \
+	__asm__ volatile(SITE(error, 8@%[a1] -8@%[a2] 8@%[a3] 8@%[a4]) : :   \
+			 IN(1, ARG(cell)), IN(2, (int64_t)(code)),           \
+			 IN(3, TEXT(message)), IN(4, TEXT(name)))
+#define hy_probe_records(thread, block, count) \
 	hy_probe_3(records, ARG(thread), TEXT(block), ARG(count))
+
+/* clang-format on */
 
 #else
 
