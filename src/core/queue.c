@@ -25,6 +25,21 @@ static bool grow_level(uint64_t **level, size_t old_bits, size_t bits)
 	return true;
 }
 
+/* More levels for more heights; the queue may be in use. */
+static void add_levels(struct hy_queue *q)
+{
+	size_t bits = q->heights;
+	int levels = 1;
+
+	for (; bits > 64; bits = words(bits))
+		levels++;
+	if (!q->levels)
+		q->levels = 1;
+	for (; q->levels < levels; q->levels++)
+		if (q->level[q->levels - 1][0])
+			q->level[q->levels][0] |= 1;
+}
+
 bool hy_queue_reserve(struct hy_queue *q, size_t height)
 {
 	size_t heights = q->heights ? q->heights : 64;
@@ -51,6 +66,7 @@ bool hy_queue_reserve(struct hy_queue *q, size_t height)
 	       (heights - q->heights) * sizeof(*buckets));
 	q->buckets = buckets;
 	q->heights = heights;
+	add_levels(q);
 	return true;
 }
 
@@ -74,7 +90,7 @@ void hy_queue_put(struct hy_queue *q, struct hy_derived *d)
 		return;
 	}
 	bucket->first = bucket->last = d;
-	for (int i = 0; i < HY_QUEUE_LEVELS; i++) {
+	for (int i = 0; i < q->levels; i++) {
 		uint64_t *word = &q->level[i][at / 64];
 		bool was_empty = *word == 0;
 
@@ -91,7 +107,7 @@ struct hy_derived *hy_queue_take(struct hy_queue *q)
 	struct hy_bucket *bucket;
 	size_t at = 0;
 
-	for (int i = HY_QUEUE_LEVELS - 1; i >= 0; i--)
+	for (int i = q->levels - 1; i >= 0; i--)
 		at = at * 64 + (size_t)__builtin_ctzll(q->level[i][at]);
 	bucket = &q->buckets[at];
 	d = bucket->first;
@@ -99,7 +115,7 @@ struct hy_derived *hy_queue_take(struct hy_queue *q)
 	q->count--;
 	if (bucket->first)
 		return d;
-	for (int i = 0; i < HY_QUEUE_LEVELS; i++) {
+	for (int i = 0; i < q->levels; i++) {
 		uint64_t *word = &q->level[i][at / 64];
 
 		*word &= ~((uint64_t)1 << (at % 64));

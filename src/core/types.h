@@ -158,7 +158,7 @@ struct hy_derived {
 enum hy_outcome {
 	HY_VALUE = 0, /* *out was made */
 	HY_KEEP = 1,  /* stay as you are */
-	/* negative: an errno */
+		      /* negative: an errno */
 };
 
 /* An operator: its name, and how to compute one cell of it. */
@@ -240,6 +240,7 @@ struct hy_queue {
 	size_t heights; /* room */
 	/* level[0]: a bit for each bucket in use; above: for each word below */
 	uint64_t *level[HY_QUEUE_LEVELS];
+	int levels; /* in use: the highest of them is one word */
 };
 
 /* A subscribed cell that has fired in the wave: its turn comes. */
