@@ -25,22 +25,30 @@ static int grow_cells(struct model *model)
 	return 0;
 }
 
+static void put_in_slots(struct model *model)
+{
+	size_t i, at;
+
+	memset(model->slots, 0, (model->mask + 1) * sizeof(*model->slots));
+	for (i = 1; i < model->count; i++) {
+		at = slot_of(model, model->cells[i].id);
+		while (model->slots[at])
+			at = (at + 1) & model->mask;
+		model->slots[at] = (uint32_t)i;
+	}
+}
+
 static int grow_slots(struct model *model)
 {
-	size_t n = model->slots ? (model->mask + 1) * 2 : FIRST_ROOM * 2, i, at;
-	uint32_t *slots = calloc(n, sizeof(*slots));
+	size_t n = model->slots ? (model->mask + 1) * 2 : FIRST_ROOM * 2;
+	uint32_t *slots = malloc(n * sizeof(*slots));
 
 	if (!slots)
 		return -ENOMEM;
 	free(model->slots);
 	model->slots = slots;
 	model->mask = n - 1;
-	for (i = 1; i < model->count; i++) {
-		at = slot_of(model, model->cells[i].id);
-		while (slots[at])
-			at = (at + 1) & model->mask;
-		slots[at] = (uint32_t)i;
-	}
+	put_in_slots(model);
 	return 0;
 }
 
@@ -53,6 +61,7 @@ static struct cell *append(struct model *model, uint64_t id)
 	cell = &model->cells[model->count++];
 	memset(cell, 0, sizeof(*cell));
 	cell->id = id;
+	cell->seen = model->interval;
 	return cell;
 }
 
@@ -148,6 +157,7 @@ void model_touch(struct model *model, struct cell *cell)
 	}
 	model->touched[model->ntouched++] = (uint32_t)(cell - model->cells);
 	cell->touched = 1;
+	cell->seen = model->interval;
 }
 
 void model_fanout(struct model *model, struct cell *cell, uint64_t ns)
@@ -194,6 +204,50 @@ bool counts_any(const struct counts *counts)
 	       counts->computes;
 }
 
+static void add(struct counts *to, const struct counts *what)
+{
+	to->notifies += what->notifies;
+	to->writes += what->writes;
+	to->unchanged += what->unchanged;
+	to->fires += what->fires;
+	to->refires += what->refires;
+	to->computes += what->computes;
+	to->fanout_ns += what->fanout_ns;
+	to->compute_ns += what->compute_ns;
+}
+
+/* Before and now grow alike: in no interval did anything happen. */
+static void bury(struct model *model, struct cell *cell)
+{
+	struct cell *rest = &model->cells[0];
+
+	add(&rest->now, &cell->now);
+	add(&rest->before, &cell->now);
+	(void)hist_merge(&rest->all, &cell->all);
+	if (cell->all_max_ns > rest->all_max_ns)
+		rest->all_max_ns = cell->all_max_ns;
+	if (!cell->known)
+		model->unknown--;
+	hist_done(&cell->hist);
+	hist_done(&cell->all);
+}
+
+void model_prune(struct model *model, uint32_t since)
+{
+	size_t i, left = 1;
+
+	for (i = 1; i < model->count; i++) {
+		struct cell *cell = &model->cells[i];
+
+		if (cell->seen < since)
+			bury(model, cell);
+		else
+			model->cells[left++] = *cell;
+	}
+	model->count = left;
+	put_in_slots(model);
+}
+
 static void keep(struct hist *all, uint64_t *all_max, struct hist *hist,
 		 uint64_t *max, bool keep_all)
 {
@@ -218,6 +272,7 @@ void model_next(struct model *model)
 		     model->keep_all);
 	}
 	model->ntouched = 0;
+	model->interval++;
 	model->total_before = model->total;
 	model->passes_before = model->passes;
 	model->lost_before = model->lost;

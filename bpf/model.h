@@ -46,6 +46,7 @@ struct cell {
 	uint64_t max_ns;      /* of this interval */
 	uint64_t all_max_ns;
 	struct traits traits;
+	uint32_t seen;	 /* in which interval it was last known to live */
 	uint8_t known;	 /* traits were read */
 	uint8_t touched; /* did something in this interval; in model.touched */
 };
@@ -66,7 +67,8 @@ struct model {
 	size_t mask;
 	uint32_t *touched;
 	size_t ntouched, touched_room;
-	size_t unknown; /* cells without traits */
+	size_t unknown;	   /* cells without traits */
+	uint32_t interval; /* its number */
 	struct text_pool texts;
 
 	uint64_t passes, passes_before;
@@ -102,6 +104,12 @@ struct counts counts_minus(const struct counts *a, const struct counts *b);
 
 /* Did it do anything? */
 bool counts_any(const struct counts *counts);
+
+/*
+ * Forget the cells that nothing was seen of since that interval; what they
+ * did stays in cells[0].  Only directly after model_next().
+ */
+void model_prune(struct model *model, uint32_t since);
 
 /* The interval is over: what was now is before. */
 void model_next(struct model *model);

@@ -217,8 +217,9 @@ int report_make(struct report *report, const struct model *model,
 	fill_totals(report, model, all);
 	if (collect_active(report, &sorting))
 		return -ENOMEM;
-	qsort_r(report->items, report->active, sizeof(*report->items), compare,
-		&sorting);
+	if (report->active)
+		qsort_r(report->items, report->active, sizeof(*report->items),
+			compare, &sorting);
 	return fill_rows(report, &sorting);
 }
 

@@ -142,11 +142,11 @@ static int find_probes(struct target *target, struct fault *fault)
 	int error = maps_find(target->thread, NULL, &found);
 
 	if (error == -EACCES || error == -EPERM)
-		return fault_set(fault, EXIT_PRIVILEGE,
-				 "process %d belongs to another user: to look "
-				 "into it hyphae-top needs CAP_SYS_PTRACE (run "
-				 "it as root).",
-				 target->pid);
+		return fault_set(
+			fault, EXIT_PRIVILEGE,
+			"process %d may not be looked into: that takes "
+			"CAP_SYS_PTRACE (run hyphae-top as root).",
+			target->pid);
 	if (error || !target_alive(target))
 		return fault_set(fault, EXIT_NO_PROCESS,
 				 "process %d ended before it could be looked "

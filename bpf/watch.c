@@ -14,6 +14,8 @@
 #define CELLS_AT_START 2000000
 /* Names and heights may change: look again after so long. */
 #define NAMES_AGE_NS 10000000000ull
+/* Of a process whose cells come and go, forget those that are gone. */
+#define CELLS_MANY 100000
 /* And never spend more than a fifth of the time on it. */
 #define NAMES_SHARE 4
 #define NAMES_PAUSE_NS 100000000ull
@@ -135,8 +137,11 @@ struct naming {
 static bool wants(void *ctx, uint64_t id)
 {
 	struct naming *naming = ctx;
-	struct cell *cell = model_find(&naming->watch->model, id);
+	struct model *model = &naming->watch->model;
+	struct cell *cell = model_find(model, id);
 
+	if (cell)
+		cell->seen = model->interval;
 	return cell ? !cell->known || cell->touched : naming->all;
 }
 
@@ -168,7 +173,10 @@ static void take_census(struct watch *watch, bool all)
 
 	watch->census_at = now_ns();
 	watch->alive = census_count(&watch->census);
-	(void)census_cells(&watch->census, &visitor);
+	if (!census_cells(&watch->census, &visitor)) {
+		watch->counted = true;
+		watch->counted_in = watch->model.interval;
+	}
 	watch->census_ns = now_ns() - watch->census_at;
 	watch->nameless = watch->model.unknown;
 }
@@ -338,7 +346,13 @@ int watch_report(struct watch *watch, struct report *report,
 
 void watch_next(struct watch *watch)
 {
-	model_next(&watch->model);
+	struct model *model = &watch->model;
+
+	model_next(model);
+	/* What the census of this interval did not meet has gone. */
+	if (watch->counted && model->count > 2 * watch->alive + CELLS_MANY)
+		model_prune(model, watch->counted_in);
+	watch->counted = false;
 	watch->cost_before = watch->cost;
 	watch->before_ns = now_ns();
 	watch->stale_before = watch->stream.stale;

@@ -46,6 +46,8 @@ struct watch {
 	/* When to look for names again. */
 	size_t nameless; /* cells that the last census did not find */
 	uint64_t census_at, census_ns; /* when it was, how long it took */
+	bool counted;	     /* a census met every cell, in this interval */
+	uint32_t counted_in; /* the number of it */
 };
 
 /* Find the process, attach.  0 or -1 with a fault. */

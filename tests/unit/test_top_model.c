@@ -158,6 +158,36 @@ static void what_is_over_the_limit_is_kept_together(void **test)
 	model_close(&small);
 }
 
+static void what_is_gone_can_be_forgotten(void **test)
+{
+	uint64_t id;
+
+	(void)test;
+	for (id = 1; id <= 5003; id++)
+		fire(id, 2, 100);
+	model_next(&model);
+	for (id = 1; id <= 5003; id += 2)
+		fire(id, 1, 100);
+	model_next(&model);
+	model_prune(&model, 1);
+	assert_int_equal(model.count, 1 + 2502);
+	assert_int_equal(model.unknown, 2502);
+	assert_int_equal(model_find(&model, 4999)->now.fires, 3);
+	assert_null(model_find(&model, 5000));
+	/* It is no event of an interval, but part of all time. */
+	make("fires", 0, false);
+	assert_int_equal(report.count, 0);
+	make("fires", 1, true);
+	assert_int_equal(report.rows[0].id, 0);
+	assert_int_equal(report.rows[0].counts.fires, 2 * 2501);
+	assert_int_equal(report.rows[0].p50, 100);
+	assert_int_equal(report.total.counts.fires, 2 * 5003 + 2502);
+	fire(5000, 1, 100);
+	make("fires", 0, false);
+	assert_int_equal(report.count, 1);
+	assert_int_equal(report.rows[0].counts.fires, 1);
+}
+
 static void many_cells_are_found_again(void **test)
 {
 	uint64_t id;
@@ -216,6 +246,7 @@ int main(void)
 		WITH_MODEL(rows_are_sorted_and_cut),
 		WITH_MODEL(texts_sort_by_the_alphabet),
 		WITH_MODEL(what_is_over_the_limit_is_kept_together),
+		WITH_MODEL(what_is_gone_can_be_forgotten),
 		WITH_MODEL(many_cells_are_found_again),
 		cmocka_unit_test(texts_are_kept_once_and_clean),
 	};
