@@ -17,10 +17,12 @@
 #include "bpf/loop.h"
 #include "bpf/options.h"
 #include "bpf/target.h"
+#include "bpf/text.h"
 #include "include/hyphae/hyphae.h"
 
-static int complain(const struct fault *fault)
+static int complain(struct fault *fault)
 {
+	text_plain(fault->text);
 	fprintf(stderr, "hyphae-top: %s\n", fault->text);
 	return fault->status;
 }

@@ -135,14 +135,17 @@ static int print_report(struct loop *loop)
 static int show(struct loop *loop)
 {
 	loop->due = false;
+	if (loop->screen_on && loop->screen.paused && !loop->end) {
+		watch_next(&loop->watch);
+		return 0;
+	}
 	if (make_report(loop, loop->screen_on && loop->screen.all))
 		return -1;
 	watch_next(&loop->watch);
 	loop->shown++;
 	if (!loop->screen_on)
 		return print_report(loop);
-	if (!loop->screen.paused)
-		screen_draw(&loop->screen, &loop->report);
+	screen_draw(&loop->screen, &loop->report);
 	return 0;
 }
 
@@ -209,8 +212,14 @@ static int on_keys(struct loop *loop)
 		return 0;
 	if (loop->screen.quit)
 		loop->end = "quit";
-	if (!loop->screen.paused && make_report(loop, loop->screen.all))
+	if (loop->screen.paused) {
+		struct report_order order = order_of(loop);
+
+		report_sort(&loop->report, &order);
+		loop->report.head.end = "paused";
+	} else if (make_report(loop, loop->screen.all)) {
 		return -1;
+	}
 	screen_draw(&loop->screen, &loop->report);
 	return 0;
 }

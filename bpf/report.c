@@ -223,6 +223,33 @@ int report_make(struct report *report, const struct model *model,
 	return fill_rows(report, &sorting);
 }
 
+static int compare_rows(const void *a, const void *b, void *ctx)
+{
+	const struct report_order *order = ctx;
+	const struct row *x = a, *y = b;
+	int result;
+
+	if (order->number) {
+		uint64_t p = order->number(x), q = order->number(y);
+
+		result = p < q ? -1 : p > q;
+	} else {
+		result = strcmp(order->text(x), order->text(y));
+	}
+	if (!result)
+		return x->id < y->id ? -1 : 1;
+	return order->ascending ? result : -result;
+}
+
+void report_sort(struct report *report, const struct report_order *order)
+{
+	struct report_order copy = *order;
+
+	if (report->count)
+		qsort_r(report->rows, report->count, sizeof(*report->rows),
+			compare_rows, &copy);
+}
+
 void report_done(struct report *report)
 {
 	free(report->rows);

@@ -75,6 +75,9 @@ struct report_order {
 int report_make(struct report *report, const struct model *model,
 		const struct report_order *order, bool all);
 
+/* Sort the rows it has once more, another way. */
+void report_sort(struct report *report, const struct report_order *order);
+
 void report_done(struct report *report);
 
 /* Of 1: redundant re-fires among the fires. */

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "bpf/maps.h"
+#include "bpf/text.h"
 
 static void read_comm(pid_t pid, char *comm, size_t size)
 {
@@ -26,9 +27,7 @@ static void read_comm(pid_t pid, char *comm, size_t size)
 		fclose(file);
 	comm[strcspn(comm, "\n")] = '\0';
 	/* A process can give itself any name; terminals obey some. */
-	for (; *comm; comm++)
-		if (*comm < ' ' || *comm == 0x7f)
-			*comm = '?';
+	text_plain(comm);
 }
 
 /* State and start time.  The name before them may hold anything. */
@@ -350,6 +349,7 @@ static bool list_one(pid_t pid, void *ctx)
 	if (!search->carriers++)
 		fprintf(search->file, "%8s  %-16s %s\n", "PID", "NAME",
 			"PROBES IN");
+	text_plain(search->found.file);
 	fprintf(search->file, "%8d  %-16s %s\n", pid, comm, search->found.file);
 	return true;
 }

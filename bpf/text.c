@@ -155,6 +155,21 @@ void text_done(struct text_pool *pool)
 	memset(pool, 0, sizeof(*pool));
 }
 
+void text_plain(char *text)
+{
+	size_t n;
+	uint32_t code;
+
+	while (*text) {
+		n = text_utf8(text, strlen(text), &code);
+		if (!n || code < ' ' || code == 0x7f) {
+			*text = '?';
+			n = 1;
+		}
+		text += n;
+	}
+}
+
 int text_fit(char *to, size_t size, const char *from, int columns)
 {
 	char *end = to + size - 1, *cut = to;

@@ -40,6 +40,9 @@ void text_done(struct text_pool *pool);
  */
 size_t text_utf8(const char *text, size_t length, uint32_t *ret_code);
 
+/* Replace, in place, control characters and what is not UTF-8 by '?'. */
+void text_plain(char *text);
+
 /*
  * Copy to at most `columns` columns of a terminal and `size` bytes: control
  * characters become '?', what does not fit ends in "~".  Returns the columns.

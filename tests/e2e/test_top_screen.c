@@ -97,6 +97,18 @@ static void arrows_choose_the_column(void **state)
 	assert_sorted("r", " ^SELF ");
 }
 
+static void space_stops_the_numbers(void **state)
+{
+	(void)state;
+	NEED_BPF();
+	start(24, 120);
+	press(" ");
+	assert_true(run_wait_text(top, "[paused]", RUN_LIMIT));
+	press(">>r");
+	press(" ");
+	quit();
+}
+
 /* Far more keys than there are rows and columns. */
 static void any_keys(void **state)
 {
@@ -182,6 +194,7 @@ int main(void)
 		TEST(it_shows_cells),
 		TEST(help_explains_columns),
 		TEST(arrows_choose_the_column),
+		TEST(space_stops_the_numbers),
 		TEST(any_keys),
 		TEST(small_terminals),
 		TEST(an_unknown_terminal),

@@ -98,6 +98,7 @@ static void all_time_has_all_of_it(void **test)
 
 static void rows_are_sorted_and_cut(void **test)
 {
+	struct report_order order;
 	uint64_t id;
 
 	(void)test;
@@ -112,6 +113,14 @@ static void rows_are_sorted_and_cut(void **test)
 	assert_int_equal(report.rows[9].id, 49);
 	make("p99", 1, false);
 	assert_int_equal(report.rows[0].id, 4);
+	/* Once more, without the model. */
+	make("max", 0, false);
+	order = column_order(column_find("id"));
+	report_sort(&report, &order);
+	assert_int_equal(report.rows[0].id, 1009);
+	order = column_order(column_find("op"));
+	report_sort(&report, &order);
+	assert_int_equal(report.rows[0].id, 1);
 }
 
 static void name_it(uint64_t id, const char *name)
@@ -234,6 +243,9 @@ static void texts_are_kept_once_and_clean(void **test)
 	snprintf(name, sizeof(name), "cell %u", 20010);
 	assert_int_equal(text_add(&pool, name, strlen(name)), a);
 	text_done(&pool);
+	strcpy(name, "a\x1b[2J\xc3\xa9\xff");
+	text_plain(name);
+	assert_string_equal(name, "a?[2J\xc3\xa9?");
 }
 
 int main(void)
