@@ -168,8 +168,10 @@ int hyphae_cell_unref(struct hyphae_cell *handle)
 /* What a fast write left to do: waves that subscribers asked for, the dead. */
 static NOINLINE int finish_slowly(struct hy_graph *g, int r)
 {
-	int drained = hy_drain_end(g, 1);
+	int drained;
 
+	g->pass_open = true;
+	drained = hy_drain_end(g, 1);
 	return drained ? drained : r;
 }
 
@@ -181,15 +183,15 @@ static inline int write_fast(struct hy_graph *g, struct hy_cell *c,
 
 	g->drainer = &g->solo;
 	g->busy = BUSY_DRAINING;
-	g->result = 0;
-	hy_pass_open(g, 0);
+	g->pass = hy_pass_new(g);
+	if (hy_watched())
+		hy_watch_pass_open(g);
 	r = hy_notify(g, c, type, HYPHAE_VALUE, word);
 	if (unlikely(g->next.count || hy_has_dead(g) || g->result) ||
 	    hy_watched())
 		return finish_slowly(g, r);
-	g->pass_open = false;
 	g->drainer = NULL;
-	g->busy = 0;
+	g->busy &= ~(uint32_t)BUSY_DRAINING;
 	return r;
 }
 

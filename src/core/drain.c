@@ -107,6 +107,7 @@ int hy_drain_end(struct hy_graph *g, unsigned int waves)
 		}
 	}
 	result = g->result;
+	g->result = 0;
 	g->drainer = NULL;
 	hy_busy(g, 0, BUSY_DRAINING);
 	if (hy_shared(g) && g->waiters)

@@ -19,7 +19,6 @@ static inline bool hy_drain_begin(struct hy_graph *g)
 		return false;
 	g->drainer = hy_thread_of(g);
 	hy_busy(g, BUSY_DRAINING, 0);
-	g->result = 0;
 	return true;
 }
 

@@ -53,6 +53,12 @@ static void push_backwards(struct hy_graph *g, struct hy_edge *head,
 	} while (e != head);
 }
 
+void hy_spread_many(struct hy_graph *g, struct hy_edge *first)
+{
+	for (struct hy_edge *e = first; e; e = e->next)
+		hy_queue_push(&g->queue, e->owner, F_VALUE_TOUCH);
+}
+
 void hy_spread_slowly(struct hy_graph *g, struct hy_cell *c)
 {
 	struct hy_edge *head = c->deps, *e;
@@ -267,16 +273,11 @@ HY_FRAME void hyphae_fanout_run(struct hyphae_fanout_call *f)
 
 /* ---- deliver: subscribers, in order of subscription ----------------- */
 
-void hy_told(struct hy_graph *g, struct hy_cell *c)
+void hy_end_subscribers(struct hy_graph *g, struct hy_cell *c)
 {
-	bool ended = c->flags & F_END_NEW;
-	struct hy_sub *s;
-
-	hy_flags_set(c, 0, F_NEWS);
-	if (unlikely(ended))
-		for (s = c->subs; s; s = s->next)
-			if (!s->flags)
-				hy_sub_end(g, s);
+	for (struct hy_sub *s = c->subs; s; s = s->next)
+		if (!s->flags)
+			hy_sub_end(g, s);
 }
 
 static void sift_down(struct hy_fired *heap, size_t count, size_t at)

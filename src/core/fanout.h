@@ -18,8 +18,18 @@ struct hyphae_fanout_call {
 /* Call the subscribers of all cells that fired (graph->fired). */
 void hy_deliver(struct hy_graph *g);
 
+/* They were told that the cell has ended: their subscriptions end. */
+void hy_end_subscribers(struct hy_graph *g, struct hy_cell *c);
+
 /* The wave has told the cell's subscribers. */
-void hy_told(struct hy_graph *g, struct hy_cell *c);
+static inline void hy_told(struct hy_graph *g, struct hy_cell *c)
+{
+	uint32_t flags = c->flags;
+
+	store_relaxed(&c->flags, flags & ~(uint32_t)F_NEWS);
+	if (unlikely(flags & F_END_NEW))
+		hy_end_subscribers(g, c);
+}
 
 /* The newest id that this graph has given out. */
 static inline uint64_t hy_newest_id(const struct hy_graph *g)
@@ -46,16 +56,22 @@ static inline void hy_fanout_subs(struct hy_graph *g, struct hy_cell *c,
 /* What is seldom: states that change, values that moved, depth first. */
 void hy_spread_slowly(struct hy_graph *g, struct hy_cell *c);
 
+void hy_spread_many(struct hy_graph *g, struct hy_edge *first);
+
 /* Tell the derived cells: queue them. */
 static inline void hy_spread(struct hy_graph *g, struct hy_cell *c)
 {
+	struct hy_edge *e = c->deps;
+
 	if (unlikely(c->flags & (F_BOXED | F_TURNED | F_END_NEW) ||
 		     g->depth_first)) {
 		hy_spread_slowly(g, c);
 		return;
 	}
-	for (struct hy_edge *e = c->deps; e; e = e->next)
+	if (e && likely(!e->next))
 		hy_queue_push(&g->queue, e->owner, F_VALUE_TOUCH);
+	else if (e)
+		hy_spread_many(g, e);
 }
 
 #endif

@@ -77,7 +77,7 @@ void hy_queue_done(struct hy_queue *q)
 		hy_free(q->level[i]);
 }
 
-void hy_queue_put(struct hy_queue *q, struct hy_derived *d)
+static void put(struct hy_queue *q, struct hy_derived *d)
 {
 	size_t at = d->cell.height;
 	struct hy_bucket *bucket = &q->buckets[at];
@@ -99,6 +99,15 @@ void hy_queue_put(struct hy_queue *q, struct hy_derived *d)
 			break;
 		at /= 64;
 	}
+}
+
+void hy_queue_add(struct hy_queue *q, struct hy_derived *d)
+{
+	if (q->hot) {
+		put(q, q->hot);
+		q->hot = NULL;
+	}
+	put(q, d);
 }
 
 struct hy_derived *hy_queue_take(struct hy_queue *q)

@@ -16,7 +16,8 @@
 bool hy_queue_reserve(struct hy_queue *queue, size_t height);
 void hy_queue_done(struct hy_queue *queue);
 
-void hy_queue_put(struct hy_queue *queue, struct hy_derived *d);
+/* Put into a bucket, and the one that was alone as well. */
+void hy_queue_add(struct hy_queue *queue, struct hy_derived *d);
 struct hy_derived *hy_queue_take(struct hy_queue *queue);
 
 static inline bool hy_queue_used(const struct hy_queue *queue)
@@ -36,15 +37,10 @@ static inline void hy_queue_push(struct hy_queue *queue, struct hy_derived *d,
 	hy_flags_set(&d->cell, F_QUEUED | why, 0);
 	if (flags & F_QUEUED)
 		return;
-	if (!queue->hot && !queue->count) {
+	if (likely(!queue->hot && !queue->count))
 		queue->hot = d;
-		return;
-	}
-	if (queue->hot) {
-		hy_queue_put(queue, queue->hot);
-		queue->hot = NULL;
-	}
-	hy_queue_put(queue, d);
+	else
+		hy_queue_add(queue, d);
 }
 
 static inline struct hy_derived *hy_queue_pop(struct hy_queue *queue)

@@ -93,13 +93,29 @@ static void eager_run(struct hy_graph *g, struct hy_cell *source)
 
 /* ---- notify --------------------------------------------------------------- */
 
+/* Derived cells follow, or a flush goes on. */
+static NOINLINE void follow_up(struct hy_graph *g, struct hy_cell *c)
+{
+	if (g->gathering) {
+		if (!(c->flags & F_GATHERED)) {
+			hy_flags_set(c, F_GATHERED, 0);
+			g->gathered[g->ngathered++] = c;
+		}
+	} else if (g->flags & HYPHAE_EAGER && c->deps) {
+		eager_run(g, c);
+	} else {
+		fire(g, c);
+		hy_wave(g);
+	}
+}
+
 /* A source that no derived cell follows: there is nothing to settle. */
 static inline void fire_alone(struct hy_graph *g, struct hy_cell *c)
 {
 	if (unlikely(c->flags & (F_TURNED | F_UNSPREAD)))
 		hy_flags_set(c, 0, F_TURNED | F_UNSPREAD);
 	if (unlikely(!c->subs)) {
-		fire(g, c);
+		follow_up(g, c);
 		return;
 	}
 	g->deliver_limit = hy_newest_id(g);
@@ -110,19 +126,10 @@ static inline void fire_alone(struct hy_graph *g, struct hy_cell *c)
 /* A source changed: run what follows, or note it for the flush. */
 static inline void notified(struct hy_graph *g, struct hy_cell *c)
 {
-	if (unlikely(g->gathering)) {
-		if (!(c->flags & F_GATHERED)) {
-			hy_flags_set(c, F_GATHERED, 0);
-			g->gathered[g->ngathered++] = c;
-		}
-	} else if (likely(!c->deps)) {
+	if (c->deps || unlikely(g->gathering))
+		follow_up(g, c);
+	else
 		fire_alone(g, c);
-	} else if (g->flags & HYPHAE_EAGER) {
-		eager_run(g, c);
-	} else {
-		fire(g, c);
-		hy_wave(g);
-	}
 }
 
 HY_FRAME int hy_notify(struct hy_graph *g, struct hy_cell *c,
