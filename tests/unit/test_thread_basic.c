@@ -853,6 +853,99 @@ static void made_while_another_propagates(void **state)
 	end_graph(making.graph, 2 + 2 * MADE, 0);
 }
 
+/*
+ * A cell is made on another thread; before its function has returned the
+ * input changes, so it has to run again.  It is given back at once, while this
+ * thread releases something: it must not be freed where it waits for its turn.
+ */
+struct hasty {
+	struct hyphae_cell *a;
+	struct hyphae_subscription
+		*victim; /* whose drop lets the maker go on */
+	pthread_t thread;
+	sem_t inside, go_on;
+	_Atomic unsigned int runs;
+	_Atomic unsigned int failures;
+};
+
+static int run_hasty(void *ret, const void *input, void *ctx)
+{
+	struct hasty *hasty = ctx;
+
+	if (atomic_fetch_add(&hasty->runs, 1) == 0) {
+		sem_post(&hasty->inside);
+		while (sem_wait(&hasty->go_on) != 0)
+			continue;
+	}
+	*(int64_t *)ret = *(const int64_t *)input + 1;
+	return 0;
+}
+
+static void *make_hastily(void *ctx)
+{
+	struct hasty *hasty = ctx;
+	struct hyphae_cell *b =
+		hyphae_map(hasty->a, &hyphae_int64, run_hasty, hasty);
+
+	if (!b || hyphae_cell_unref(b) != 0)
+		atomic_fetch_add(&hasty->failures, 1);
+	return NULL;
+}
+
+/* In the wave of the trigger: what follows is a wave of `a`, then the drop. */
+static int begin_haste(const struct hyphae_signal *signal, void *ctx)
+{
+	struct hasty *hasty = ctx;
+
+	if (hyphae_int64_of(signal) != 1)
+		return 0;
+	if (pthread_create(&hasty->thread, NULL, make_hastily, hasty) != 0)
+		return -EAGAIN;
+	while (sem_wait(&hasty->inside) != 0)
+		continue;
+	if (hyphae_int64_set(hasty->a, 5) != 0 ||
+	    hyphae_unsubscribe(hasty->victim) != 0)
+		atomic_fetch_add(&hasty->failures, 1);
+	return 0;
+}
+
+static void end_haste(void *ctx)
+{
+	struct hasty *hasty = ctx;
+
+	sem_post(&hasty->go_on);
+	pthread_join(hasty->thread, NULL);
+}
+
+static void released_while_it_waits(void **state)
+{
+	struct hyphae_graph *graph = hyphae_graph_new(0);
+	struct hyphae_cell *trigger = hyphae_int64_new(graph, 0);
+	struct hyphae_cell *c;
+	struct hasty hasty = {.a = hyphae_int64_new(graph, 0)};
+
+	(void)state;
+	WATCH();
+	sem_init(&hasty.inside, 0, 0);
+	sem_init(&hasty.go_on, 0, 0);
+	assert_non_null(hyphae_subscribe(trigger, begin_haste, &hasty));
+	hasty.victim =
+		hyphae_subscribe_with(trigger, quiet, &hasty, end_haste, 0);
+	assert_non_null(hasty.victim);
+	assert_int_equal(hyphae_int64_set(trigger, 1), 0);
+	assert_int_equal(hasty.failures, 0);
+	assert_int_equal(hasty.runs, 1);
+	assert_int_equal(value(hasty.a), 5);
+	/* Whoever has its place is not taken for it. */
+	c = hyphae_map(hasty.a, &hyphae_int64, plus_one, NULL);
+	assert_int_equal(hyphae_int64_set(hasty.a, 6), 0);
+	assert_int_equal(value(c), 7);
+	assert_int_equal(hasty.runs, 1);
+	sem_destroy(&hasty.inside);
+	sem_destroy(&hasty.go_on);
+	end_graph(graph, 3, 1);
+}
+
 /* A handle that goes stale at any moment: a code, never a crash. */
 static void *set_stale(void *ctx)
 {
@@ -1176,6 +1269,7 @@ int main(void)
 		cmocka_unit_test(h06_open_batch_is_private),
 		cmocka_unit_test(h07_destroy_races_set),
 		cmocka_unit_test(made_while_another_propagates),
+		cmocka_unit_test(released_while_it_waits),
 		cmocka_unit_test(h07_handle_goes_stale),
 		cmocka_unit_test(batch_after_anothers_end),
 		cmocka_unit_test(batch_after_the_propagators_end),

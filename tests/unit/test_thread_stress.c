@@ -29,13 +29,14 @@
 #include <hyphae/hyphae.h>
 
 #if defined(__SANITIZE_THREAD__)
-#define DEFAULT_STEPS 3000
+#define DEFAULT_STEPS 1500
 #elif defined(__SANITIZE_ADDRESS__)
-#define DEFAULT_STEPS 10000
+#define DEFAULT_STEPS 5000
 #else
-#define DEFAULT_STEPS 40000
+#define DEFAULT_STEPS 30000
 #endif
 
+#define ROUNDS 5 /* each with the next seed */
 #define THREADS 4
 #define SOURCES 12
 #define LARGES 4
@@ -309,7 +310,10 @@ static void do_derive(struct worker *w)
 	EXPECT(hyphae_cell_own(cell, recipe, free) == 0);
 	for (i = 0; i < count; i++)
 		EXPECT(hyphae_cell_unref(recipe->inputs[i]) == 0);
-	put_on_shelf(w, cell, recipe);
+	if (roll(&w->random, 4) == 0)
+		EXPECT(hyphae_cell_unref(cell) == 0); /* perhaps it waits */
+	else
+		put_on_shelf(w, cell, recipe);
 }
 
 static void do_subscribe(struct worker *w)
@@ -521,16 +525,10 @@ static unsigned long from_environment(const char *name, unsigned long otherwise)
 	return text ? strtoul(text, NULL, 0) : otherwise;
 }
 
-static void run(unsigned int flags)
+static void run_threads(unsigned long seed)
 {
-	unsigned long seed = from_environment("SEED", 1);
 	unsigned int i;
 
-	steps = from_environment("STEPS", DEFAULT_STEPS);
-	print_message("SEED=%lu STEPS=%lu\n", seed, steps);
-	signal(SIGALRM, bark);
-	alarm(TOO_LONG);
-	set_up(flags);
 	for (i = 0; i < THREADS; i++) {
 		workers[i].number = i;
 		workers[i].random =
@@ -541,9 +539,24 @@ static void run(unsigned int flags)
 	}
 	for (i = 0; i < THREADS; i++)
 		assert_int_equal(pthread_join(workers[i].thread, NULL), 0);
-	look_it_over();
-	tear_down();
-	alarm(0);
+}
+
+static void run(unsigned int flags)
+{
+	unsigned long seed = from_environment("SEED", 1);
+	unsigned long round;
+
+	steps = from_environment("STEPS", DEFAULT_STEPS);
+	for (round = 0; round < ROUNDS; round++, seed++) {
+		print_message("SEED=%lu STEPS=%lu\n", seed, steps);
+		signal(SIGALRM, bark);
+		alarm(TOO_LONG);
+		set_up(flags);
+		run_threads(seed);
+		look_it_over();
+		tear_down();
+		alarm(0);
+	}
 }
 
 static void everything_at_once(void **state)
