@@ -175,9 +175,17 @@ static const char *probe_of(const struct bpf_program *program)
 static struct bpf_link *attach(const struct collect *collect,
 			       const struct bpf_program *program)
 {
-	return bpf_program__attach_usdt(program, collect->config.pid,
-					collect->config.path, "hyphae",
-					probe_of(program), NULL);
+	const struct collect_config *config = &collect->config;
+	struct bpf_link *link;
+
+	link = bpf_program__attach_usdt(program, config->thread, config->path,
+					"hyphae", probe_of(program), NULL);
+	/* Where libbpf attaches another way, only processes have numbers. */
+	if (!link && config->thread != config->pid)
+		link = bpf_program__attach_usdt(program, config->pid,
+						config->path, "hyphae",
+						probe_of(program), NULL);
+	return link;
 }
 
 static int attach_fault(const struct collect *collect, const char *probe,
@@ -224,7 +232,7 @@ int collect_move(struct collect *collect, pid_t thread, const char *path)
 
 	memcpy(old, collect->links, sizeof(old));
 	memset(collect->links, 0, sizeof(old));
-	collect->config.pid = thread;
+	collect->config.thread = thread;
 	collect->config.path = path;
 	if (collect_attach(collect, &fault)) {
 		for (i = 0; i < collect->count; i++)

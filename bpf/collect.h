@@ -16,8 +16,9 @@
 #include "bpf/sink.h"
 
 struct collect_config {
-	bool probes;	  /* probe mode, else records mode */
-	pid_t pid;	  /* of the process, or of a thread of it that lives */
+	bool probes; /* probe mode, else records mode */
+	pid_t pid;
+	pid_t thread;	  /* of it, that lives: perf events are tied to one */
 	const char *path; /* of the file with the probes; see target.h */
 	size_t ring_bytes;
 };

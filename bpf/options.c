@@ -199,7 +199,7 @@ static void make_getopt(struct option *longs, char *shorts)
 		if (rows[i].argument)
 			*shorts++ = ':';
 	}
-	memset(&longs[ROWS], 0, sizeof(longs[ROWS]));
+	longs[ROWS] = (struct option){0};
 	*shorts = '\0';
 }
 

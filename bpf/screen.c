@@ -198,7 +198,7 @@ static size_t first_column(const struct screen *screen)
 
 	while (table_columns[at] && table_columns[at] != screen->sort)
 		at++;
-	for (i = 1; table_columns[i] && i <= at; i++) {
+	for (i = 1; i <= at && table_columns[i]; i++) {
 		width += 1 + table_columns[i]->width;
 		while (width > COLS && from < i)
 			width -= 1 + table_columns[from++]->width;

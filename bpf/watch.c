@@ -200,7 +200,7 @@ static int find_and_load(struct watch *watch, struct fault *fault)
 	const char *missing;
 	struct collect_config collect = {
 		.probes = config->probes,
-		.path = watch->target.path,
+		.pid = config->pid,
 		.ring_bytes = config->ring_bytes,
 	};
 	struct collect_sink sink = {on_block, on_lost, on_cell, on_bucket,
@@ -215,7 +215,8 @@ static int find_and_load(struct watch *watch, struct fault *fault)
 				 "it as root, or give it the capabilities with "
 				 "setcap.",
 				 missing);
-	collect.pid = watch->target.thread;
+	collect.thread = watch->target.thread;
+	collect.path = watch->target.path;
 	watch->collect = collect_open(&collect, &sink, fault);
 	return watch->collect ? 0 : -1;
 }
@@ -272,11 +273,11 @@ static void follow(struct watch *watch)
 {
 	struct target *target = &watch->target;
 
-	if (!target_thread_ended(target) || target_renew(target) ||
-	    collect_move(watch->collect, target->thread, target->path))
+	if (!target_thread_ended(target) || target_renew(target))
 		return;
 	watch->memory.pid = target->thread;
-	watch->moves++;
+	if (!collect_move(watch->collect, target->thread, target->path))
+		watch->moves++;
 }
 
 void watch_drain(struct watch *watch)

@@ -125,6 +125,21 @@ static void a_program_without_its_notes(void **state)
 	assert_non_null(strstr(run_err(top), "stripped with -R .note.stapsdt"));
 }
 
+/* Built without probes it is like any other program. */
+static void a_program_without_probes(void **state)
+{
+	const char *program = in_build_without("bin/storm");
+	struct run *storm, *top;
+
+	(void)state;
+	if (access(program, X_OK))
+		SKIP_BECAUSE("there is no build with HYPHAE_PROBES=0");
+	storm = start(program);
+	top = RUN(TOP, "-p", as_text(storm_pid(storm)));
+	assert_int_equal(run_wait(top, RUN_LIMIT), 3);
+	assert_non_null(strstr(run_err(top), "built with HYPHAE_PROBES=0"));
+}
+
 static void another_mount_namespace(void **state)
 {
 	char script[2048];
@@ -348,6 +363,7 @@ int main(void)
 		TEST(a_deleted_program),
 		TEST(a_replaced_program),
 		TEST(a_program_without_its_notes),
+		TEST(a_program_without_probes),
 		TEST(another_mount_namespace),
 		TEST(another_pid_namespace),
 		TEST(a_shared_library),
