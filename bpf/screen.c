@@ -15,6 +15,14 @@
 
 static SCREEN *terminal;
 
+/* A terminal that is called dumb has no way to move the cursor. */
+static bool can_address(void)
+{
+	const char *way = tigetstr("cup");
+
+	return way && way != (const char *)-1;
+}
+
 bool screen_open(struct screen *screen, const struct column *sort)
 {
 	memset(screen, 0, sizeof(*screen));
@@ -23,6 +31,10 @@ bool screen_open(struct screen *screen, const struct column *sort)
 	if (!terminal)
 		return false;
 	set_term(terminal);
+	if (!can_address()) {
+		screen_close();
+		return false;
+	}
 	cbreak();
 	noecho();
 	curs_set(0);

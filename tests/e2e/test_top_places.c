@@ -342,7 +342,7 @@ static void perhaps_three_smaller_ones(void **state)
 		assert_non_null(strstr(run_out(top), "\"bpf_ns\":null"));
 }
 
-static void as_the_same_user_without_rights(void **state)
+static void a_list_without_rights(void **state)
 {
 	struct run *top;
 
@@ -373,7 +373,7 @@ int main(void)
 		TEST(what_is_missing_is_named),
 		TEST(two_capabilities_are_enough),
 		TEST(perhaps_three_smaller_ones),
-		TEST(as_the_same_user_without_rights),
+		TEST(a_list_without_rights),
 	};
 
 	return cmocka_run_group_tests_name("where hyphae-top finds probes",

@@ -150,24 +150,35 @@ static void small_terminals(void **state)
 	}
 }
 
-/* Without knowing the terminal it prints tables. */
-static void an_unknown_terminal(void **state)
+/* Where there can be no screen it prints tables. */
+static void terminals_without_a_screen(void **state)
 {
+	static const char *const names[] = {"no-such-terminal", "dumb"};
 	struct run_how how = {.rows = 24, .columns = 80};
+	const char *pid;
+	size_t i;
 
 	(void)state;
 	NEED_BPF();
-	setenv("TERM", "no-such-terminal", 1);
 	storm = RUN(in_build("bin/storm"), "--cells", "97", "--rate", "5000",
 		    "--seconds", "600", "--wait");
-	top = run_start_how((const char *const[]){in_build("bin/hyphae-top"),
-						  "-p",
-						  as_text(storm_pid(storm)),
-						  "-d", "0.1", "-n", "3", NULL},
-			    &how);
-	assert_int_equal(run_wait(top, RUN_LIMIT), 0);
-	assert_null(strstr(run_out(top), "\x1b["));
-	assert_int_equal(count_text(run_out(top), "loss: none"), 4);
+	pid = as_text(storm_pid(storm));
+	for (i = 0; i < 2; i++) {
+		const char *const argv[] = {in_build("bin/hyphae-top"),
+					    "-p",
+					    pid,
+					    "-d",
+					    "0.1",
+					    "-n",
+					    "3",
+					    NULL};
+
+		setenv("TERM", names[i], 1);
+		top = run_start_how(argv, &how);
+		assert_int_equal(run_wait(top, RUN_LIMIT), 0);
+		assert_null(strstr(run_out(top), "\x1b["));
+		assert_int_equal(count_text(run_out(top), "loss: none"), 4);
+	}
 	setenv("TERM", "xterm", 1);
 }
 
@@ -197,7 +208,7 @@ int main(void)
 		TEST(space_stops_the_numbers),
 		TEST(any_keys),
 		TEST(small_terminals),
-		TEST(an_unknown_terminal),
+		TEST(terminals_without_a_screen),
 		TEST(the_terminal_is_given_back),
 	};
 
