@@ -1148,6 +1148,75 @@ static void readers_see_whole_values(void **state)
 	end_graph(graph, 3, 0);
 }
 
+/* A value that is replaced while its reader copies it lives until then. */
+struct counted {
+	int64_t number;
+};
+
+static struct hyphae_cell *counted_cell;
+static _Atomic bool replace_in_copy;
+static _Atomic int counted_live, replace_result;
+static _Atomic int live_in_copy; /* when the new value was there */
+
+static void *replace_counted(void *ctx);
+
+static int counted_copy(void *to, const void *from)
+{
+	pthread_t thread;
+
+	if (replace_in_copy) {
+		replace_in_copy = false;
+		if (pthread_create(&thread, NULL, replace_counted, NULL) ||
+		    pthread_join(thread, NULL))
+			return -EAGAIN;
+		live_in_copy = counted_live;
+	}
+	*(struct counted *)to = *(const struct counted *)from;
+	atomic_fetch_add(&counted_live, 1);
+	return 0;
+}
+
+static void counted_drop(void *gone)
+{
+	((struct counted *)gone)->number = -1;
+	atomic_fetch_sub(&counted_live, 1);
+}
+
+HYPHAE_TYPE_WITH(counted, struct counted, .copy = counted_copy,
+		 .drop = counted_drop);
+
+static void *replace_counted(void *ctx)
+{
+	(void)ctx;
+	replace_result = counted_set(counted_cell, (struct counted){2});
+	return NULL;
+}
+
+static void value_replaced_under_its_reader(void **state)
+{
+	struct hyphae_graph *graph = hyphae_graph_new(0);
+	struct counted read = {0};
+
+	(void)state;
+	WATCH();
+	counted_live = 0;
+	replace_result = 1;
+	counted_cell = counted_new_at(graph, (struct counted){1}, HYPHAE_HERE);
+	assert_non_null(counted_cell);
+	assert_int_equal(counted_live, 1);
+	replace_in_copy = true;
+	assert_int_equal(counted_get(counted_cell, &read), 0);
+	assert_int_equal(replace_result, 0);
+	assert_int_equal(live_in_copy, 2); /* the old one and the new one */
+	assert_int_equal(read.number, 1);
+	assert_int_equal(counted_live, 2); /* the new one and our copy */
+	assert_int_equal(counted_get(counted_cell, &read), 0);
+	assert_int_equal(read.number, 2);
+	assert_int_equal(hyphae_cell_unref(counted_cell), 0);
+	assert_int_equal(counted_live, 2); /* our two copies */
+	end_graph(graph, 0, 0);
+}
+
 /* ---- settle waits for who propagates ---- */
 
 struct slow {
@@ -1274,6 +1343,7 @@ int main(void)
 		cmocka_unit_test(batch_after_anothers_end),
 		cmocka_unit_test(batch_after_the_propagators_end),
 		cmocka_unit_test(readers_see_whole_values),
+		cmocka_unit_test(value_replaced_under_its_reader),
 		cmocka_unit_test(settle_waits),
 		cmocka_unit_test(graphs_side_by_side),
 	};
