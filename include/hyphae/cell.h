@@ -114,7 +114,8 @@ HYPHAE_API int hyphae_string_get(const struct hyphae_cell *cell,
 /*
  * End a source cell.  Cells and subscribers that follow it get the signal
  * once, after the last value; nothing follows it.  `message` may be NULL;
- * `code` is a negative errno.  -ESHUTDOWN: it has ended before.
+ * `code` is a negative errno.  A value written before a failure in the same
+ * batch is told first, in a wave of its own.  -ESHUTDOWN: it has ended before.
  * Probes: notify, error (for fail), fanout.
  */
 HYPHAE_API int hyphae_cell_complete(struct hyphae_cell *cell);

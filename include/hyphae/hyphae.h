@@ -10,8 +10,10 @@
  *            the caller's business.
  * Errors.    A function that returns int returns 0 (or a positive constant
  *            that its comment names), or a negative errno; then nothing was
- *            changed.  A constructor returns NULL and sets errno.  The codes
- *            mean the same everywhere:
+ *            changed, except where a write was carried out and a subscriber
+ *            or the wave limit is what failed (hyphae_cell_set(),
+ *            hyphae_batch_end()).  A constructor returns NULL and sets errno.
+ *            The codes mean the same everywhere:
  *              -EINVAL     an argument that cannot be: NULL, a wrong type or
  *                          size, a function on the wrong kind of cell
  *              -ESTALE     a handle whose object is gone
@@ -19,8 +21,8 @@
  *              -ENOMEM     no memory
  *              -ESHUTDOWN  the cell has completed or failed for good
  *              -ENODATA    the cell has no value yet
- *              -EPERM      a write from inside a compute, equal, copy or drop
- *                          function
+ *              -EPERM      a write from inside a compute, equal, copy, drop or
+ *                          problem function
  *              -EBUSY      not while the graph propagates or a batch is open
  *              -ELOOP      the graph did not settle
  *            An operator that is given a NULL input returns NULL and leaves
@@ -48,6 +50,24 @@
 #include <hyphae/subscription.h>
 #include <hyphae/type.h>
 
-#define HYPHAE_VERSION "0.1.0"
+/* Of these headers; hyphae_version() tells that of the library. */
+#define HYPHAE_VERSION_MAJOR 0
+#define HYPHAE_VERSION_MINOR 1
+#define HYPHAE_VERSION_PATCH 0
+#define HYPHAE_VERSION                                                         \
+	HYPHAE_STRING(HYPHAE_VERSION_MAJOR)                                    \
+	"." HYPHAE_STRING(HYPHAE_VERSION_MINOR) "." HYPHAE_STRING(             \
+		HYPHAE_VERSION_PATCH)
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* "major.minor.patch" of the library that is linked; static. */
+HYPHAE_API const char *hyphae_version(void);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

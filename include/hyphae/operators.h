@@ -7,16 +7,18 @@
  * propagating thread.  It may read cells and make or release them; writing is
  * -EPERM.
  *
- * When the function returns a negative errno the cell holds that error until
- * an input changes again; cells below it hold the same error and their
- * functions do not run.  A cell without a value (a filter that has not let
+ * When the function returns a negative errno the cell holds that error, with
+ * an empty message, until an input changes again; cells below it hold the same
+ * error and their functions do not run.  (hyphae_cell_get() returns the code
+ * as it is: choose one that its own errors do not use.)  A positive result is
+ * taken for -EINVAL.  A cell without a value (a filter that has not let
  * anything pass) leaves the cells below without one.
  *
  * It completes when all its inputs have; it fails for good when one does.
  *
- * All take their inputs' references for themselves (the caller keeps its
- * own), and return a new reference, or NULL with errno EINVAL, ESTALE, EXDEV
- * or ENOMEM.  A NULL input gives NULL, errno untouched.
+ * Each takes a reference of its own to every input; yours stay yours.  They
+ * return a new reference, or NULL with errno EINVAL, ESTALE, EXDEV or ENOMEM.
+ * A NULL input gives NULL, errno untouched.
  * Probe: cell_create; compute and write_value at each computation in a wave.
  */
 #ifndef HYPHAE_OPERATORS_H

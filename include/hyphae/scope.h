@@ -25,18 +25,26 @@ struct hyphae_scope;
  */
 HYPHAE_API struct hyphae_scope *hyphae_scope_new(struct hyphae_graph *graph);
 
-/* Enter, and leave the one entered last.  Scopes of a thread nest. */
+/*
+ * Enter, and leave the one entered last.  Scopes of a thread nest.
+ * Enter: 0, -EINVAL, -ESTALE, or -EBUSY if it is entered already.
+ * Leave: 0, -ESTALE, or -EINVAL if it is not the one entered last.
+ */
 HYPHAE_API int hyphae_scope_enter(struct hyphae_scope *scope);
 HYPHAE_API int hyphae_scope_leave(struct hyphae_scope *scope);
 
-/* Have fn(ctx) called when the scope is disposed, in its turn. */
+/*
+ * Have fn(ctx) called when the scope is disposed, in its turn.  0, -EINVAL,
+ * -ESTALE or -ENOMEM: then it will not be called.
+ */
 HYPHAE_API int hyphae_scope_on_dispose(struct hyphae_scope *scope,
 				       void (*fn)(void *ctx), void *ctx);
 
 /*
  * Release everything in it, last made first, child scopes in their turn, and
- * the scope itself.  NULL is allowed.  -EBUSY while it or a child is entered
- * on any thread; -ESTALE if it is gone.
+ * the scope itself.  NULL is allowed.  Subscribers may dispose, also the scope
+ * they are in.  -EBUSY while it or a child is entered on any thread; -ESTALE
+ * if it is gone.
  */
 HYPHAE_API int hyphae_scope_dispose(struct hyphae_scope *scope);
 

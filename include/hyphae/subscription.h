@@ -55,6 +55,9 @@ enum hyphae_subscription_flags {
  * cell holds (if it holds anything), on this thread.  Of an ended cell it
  * gets the last value and the end, and is not linked.
  *
+ * When the first call fails, that goes to the problem function only; the
+ * subscription stands.
+ *
  * Returns a handle, to be given back with hyphae_unsubscribe(); NULL with
  * errno EINVAL, ESTALE or ENOMEM, and then `drop` has been called.
  * A subscription ends by itself, and its handle becomes stale, when the

@@ -91,15 +91,20 @@ extern HYPHAE_API const struct hyphae_type hyphae_bytes;
 /*
  * HYPHAE_TYPE(point, struct point) defines, at file scope,
  *
- *   point_type                   the descriptor; values compared bytewise
+ *   point_type                   the descriptor; values are compared bytewise,
+ *                                so padding counts: clear it, or give `equal`
  *   point_new_at(graph, v, site) a source cell; `site` is HYPHAE_HERE
  *   point_set(cell, v)           as hyphae_cell_set()
  *   point_get(cell, &v)          as hyphae_cell_get()
- *   point_of(signal)             the value that a signal carries
+ *   point_of(signal)             the value that a signal carries, or NULL
  *
  * so that a value of another type is a compile error, and a cell of another
  * type is -EINVAL.  HYPHAE_TYPE_WITH() takes further members of the
- * descriptor, such as .equal = point_equal.
+ * descriptor, such as .equal = point_equal; in C++ in the order of the struct.
+ *
+ * For a type that several files use: HYPHAE_TYPE_DECLARE(point, struct point)
+ * in a header, and in one file HYPHAE_TYPE_DEFINE(point, struct point) or
+ * HYPHAE_TYPE_DEFINE_WITH().
  *
  * Needs <hyphae/cell.h> and <hyphae/subscription.h> (<hyphae/hyphae.h> has
  * them).
@@ -107,7 +112,13 @@ extern HYPHAE_API const struct hyphae_type hyphae_bytes;
 #define HYPHAE_TYPE(name_, c_type) HYPHAE_TYPE_WITH(name_, c_type, .hash = NULL)
 
 #define HYPHAE_TYPE_WITH(name_, c_type, ...)                                   \
-	extern const struct hyphae_type name_##_type;                          \
+	HYPHAE_TYPE_DECLARE(name_, c_type);                                    \
+	HYPHAE_TYPE_DEFINE_WITH(name_, c_type, __VA_ARGS__)
+
+#define HYPHAE_TYPE_DEFINE(name_, c_type)                                      \
+	HYPHAE_TYPE_DEFINE_WITH(name_, c_type, .hash = NULL)
+
+#define HYPHAE_TYPE_DEFINE_WITH(name_, c_type, ...)                            \
 	/* Refers to its own type, so that no linker folds two of them. */     \
 	__attribute__((noinline, used)) static void hyphae_fanout_##name_(     \
 		struct hyphae_fanout_call *call)                               \
@@ -116,12 +127,20 @@ extern HYPHAE_API const struct hyphae_type hyphae_bytes;
 		hyphae_fanout_run(call);                                       \
 		__asm__ volatile("" : : : "memory"); /* no sibling call */     \
 	}                                                                      \
-	const struct hyphae_type name_##_type = {                              \
-		.name = #name_,                                                \
-		.size = sizeof(c_type),                                        \
-		.align = HYPHAE_ALIGNOF(c_type),                               \
-		.frame = hyphae_fanout_##name_,                                \
-		__VA_ARGS__};                                                  \
+	/* Members that are not named are NULL, which is their meaning. */     \
+	_Pragma("GCC diagnostic push") _Pragma(                                \
+		"GCC diagnostic ignored \"-Wmissing-field-initializers\"")     \
+		const struct hyphae_type name_##_type = {                      \
+			.name = #name_,                                        \
+			.size = sizeof(c_type),                                \
+			.align = HYPHAE_ALIGNOF(c_type),                       \
+			__VA_ARGS__,                                           \
+			.frame = hyphae_fanout_##name_};                       \
+	_Pragma("GCC diagnostic pop") extern const struct hyphae_type          \
+		name_##_type
+
+#define HYPHAE_TYPE_DECLARE(name_, c_type)                                     \
+	extern const struct hyphae_type name_##_type;                          \
 	HYPHAE_UNUSED static inline struct hyphae_cell *name_##_new_at(        \
 		struct hyphae_graph *graph, c_type value, const char *site)    \
 	{                                                                      \
@@ -144,7 +163,7 @@ extern HYPHAE_API const struct hyphae_type hyphae_bytes;
 			       ? (const c_type *)signal->value                 \
 			       : NULL;                                         \
 	}                                                                      \
-	struct hyphae_type_##name_##_needs_semicolon
+	extern const struct hyphae_type name_##_type
 
 #ifdef __cplusplus
 }

@@ -91,8 +91,8 @@ static NOINLINE void returned(struct hy_graph *g, struct hy_sub *s, int r)
 	if (!g->result)
 		g->result = r;
 	snprintf(text, sizeof(text),
-		 "A subscriber (number %llu) returned error %d; the others "
-		 "were called all the same.",
+		 "A subscriber (number %llu) returned error %d; nobody was "
+		 "passed over for that.",
 		 (unsigned long long)s->id, r);
 	hy_problem(g, s->cell, r, text);
 }

@@ -177,3 +177,8 @@ int hyphae_graph_check_idle(struct hyphae_graph *handle)
 	hy_unlock(g);
 	return idle ? 0 : -EBUSY;
 }
+
+const char *hyphae_version(void)
+{
+	return HYPHAE_VERSION;
+}

@@ -229,19 +229,24 @@ static bool block_ready(struct hy_watcher *w, uint64_t start)
 }
 
 /* Begin a record at `start`, or NULL. */
-static struct hy_record *record_open(struct hy_cell *c, uint64_t start,
-				     uint64_t depth, uint32_t flags)
+static struct hy_record *record_open(struct hy_graph *g, struct hy_cell *c,
+				     uint64_t start, uint64_t depth,
+				     uint32_t flags)
 {
 	struct hy_watcher *w = recorder();
 	struct hy_block *block;
 	struct hy_record *r;
+	uint64_t sequence;
 
 	if (unlikely(!w))
 		return NULL;
 	record_close(w);
 	block = w->block;
+	sequence = block->sequence;
 	if (unlikely(!block_ready(w, start)))
 		return NULL;
+	if (unlikely(block->sequence != sequence))
+		g->clock = 0; /* the probe has trapped */
 	block->lost = load_relaxed(&lost_without_block);
 	r = &block->records[block->count];
 	r->cell_flags = c->id << 16 | flags;
@@ -285,7 +290,7 @@ void hy_watch_notify(struct hy_graph *g, struct hy_cell *c, uint64_t kind,
 		flags |= HY_RECORD_WRITE | (changed ? 0 : HY_RECORD_UNCHANGED);
 	}
 	if (hy_gate.records)
-		record_open(c, hy_clock_last(g), 0, flags);
+		record_open(g, c, hy_clock_last(g), 0, flags);
 }
 
 static HY_FRAME void probe_compute_done(struct hy_graph *g, struct hy_cell *c,
@@ -306,7 +311,7 @@ void hy_watch_compute(struct hy_graph *g, struct hy_derived *d, uint64_t start,
 		flags |= HY_RECORD_WRITE | (changed ? 0 : HY_RECORD_UNCHANGED);
 	}
 	if (hy_gate.records) {
-		r = record_open(c, start,
+		r = record_open(g, c, start,
 				g->depth_first ? g->depth + 1 : c->height,
 				flags);
 		if (r)
@@ -351,7 +356,7 @@ void hy_watch_fanout(struct hy_graph *g, struct hy_cell *c, uint64_t height,
 		if (r)
 			r->cell_flags |= flags;
 		else
-			r = record_open(c, start, height, flags);
+			r = record_open(g, c, start, height, flags);
 		if (r)
 			r->fanout = short_ns(r, ns);
 	}

@@ -8,11 +8,13 @@
 #define HY_WATCH_H
 
 #include "core/clock.h"
+#include "core/probe.h"
 #include "core/sync.h"
 
 /*
  * Read the clock; and when something begins: the last reading, because it was
- * taken when the thing before it ended.  So a cell costs two readings.
+ * taken when the thing before it ended.  So a cell costs two readings.  Not
+ * behind a probe that has trapped meanwhile.
  */
 static inline uint64_t hy_clock(struct hy_graph *g)
 {
@@ -21,7 +23,7 @@ static inline uint64_t hy_clock(struct hy_graph *g)
 
 static inline uint64_t hy_clock_last(struct hy_graph *g)
 {
-	return g->clock ? g->clock : hy_clock(g);
+	return g->clock && !hy_gate.detail ? g->clock : hy_clock(g);
 }
 
 /* What a thread has that was ever watched. */
