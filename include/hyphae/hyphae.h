@@ -54,10 +54,7 @@
 #define HYPHAE_VERSION_MAJOR 0
 #define HYPHAE_VERSION_MINOR 1
 #define HYPHAE_VERSION_PATCH 0
-#define HYPHAE_VERSION                                                         \
-	HYPHAE_STRING(HYPHAE_VERSION_MAJOR)                                    \
-	"." HYPHAE_STRING(HYPHAE_VERSION_MINOR) "." HYPHAE_STRING(             \
-		HYPHAE_VERSION_PATCH)
+#define HYPHAE_VERSION "0.1.0"
 
 #ifdef __cplusplus
 extern "C" {
