@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/derive.h"
+#include "core/node.h"
 
 #include <errno.h>
 

@@ -31,18 +31,4 @@ static inline int hy_run_map(struct hy_graph *g, struct hy_derived *d,
 	return unlikely(r > 0) ? -EINVAL : r;
 }
 
-static inline const char *hy_op_name(struct hy_cell *c)
-{
-	return c->flags & F_DERIVED ? hy_derived_of(c)->op->name : "source";
-}
-
-/* What the cell occupies, without its name and what it owns. */
-uint64_t hy_cell_bytes(struct hy_cell *c);
-
-/* The parts of a new cell that sources and derived cells share. */
-void hy_cell_init(struct hy_graph *g, struct hy_cell *c,
-		  const struct hyphae_type *type, const char *site);
-/* Probe, count and hand out. */
-struct hyphae_cell *hy_cell_made(struct hy_graph *g, struct hy_cell *c);
-
 #endif

@@ -2,7 +2,7 @@
 #include "core/release.h"
 
 #include "base/alloc.h"
-#include "core/derive.h"
+#include "core/node.h"
 #include "core/probe.h"
 #include "core/queue.h"
 #include "core/slab.h"
