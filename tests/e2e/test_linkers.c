@@ -117,7 +117,7 @@ int main(void)
 		LINKED("gcc-sections-pie-gold-icf"),
 		LINKED("clang-sections-pie-lld-icf"),
 		LINKED("clang-sections-static-pie-lld-icf-stripped"),
-		LINKED("clang-lto-pie-lld-gc"),
+		LINKED("clang-lto-static-lld-icf"),
 		LINKED("gcc-O0-static-bfd-plain"),
 	};
 

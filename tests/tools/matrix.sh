@@ -87,8 +87,20 @@ can_link()
 }
 
 [ "$opt" = lto ] && lto=-flto || lto=
-[ "$opt" = sections ] || [ "$opt" = O2 ] || [ "$opt" = lto ] &&
-	forms='so pie static static-pie' || forms='so static'
+# All forms where linkers have something to do, two elsewhere.
+case $opt in
+sections | O2) forms='so pie static static-pie' ;;
+*) forms='so static' ;;
+esac
+
+# Each link of lto compiles it all again: what discards most is tried.
+hardest()
+{
+	case $1 in
+	bfd-gc | gold-icf | lld-icf) return 0 ;;
+	esac
+	return 1
+}
 
 for linker in bfd gold lld; do
 	for variant in plain gc icf; do
@@ -100,6 +112,7 @@ for linker in bfd gold lld; do
 			[ "$linker" != bfd ] || continue
 			;;
 		esac
+		[ "$opt" != lto ] || hardest "$linker-$variant" || continue
 		for form in $forms; do
 			name=$cc-$opt-$form-$linker-$variant
 			[ -z "$only" ] || [ "$name" = "${only%-stripped}" ] ||
