@@ -74,6 +74,9 @@ TEST_LIBS := -lcmocka -lelf -ljansson -lpthread -lm
 
 VERSION := $(shell sed -n 's/^\#define HYPHAE_VERSION "\(.*\)"/\1/p' \
 	include/hyphae/hyphae.h)
+ifeq ($(VERSION),)
+$(error include/hyphae/hyphae.h does not say what HYPHAE_VERSION is)
+endif
 SONAME := libhyphae.so.$(firstword $(subst ., ,$(VERSION)))
 
 # ---- what there is --------------------------------------------------------
@@ -282,12 +285,15 @@ setup: ## install the packages that are missing (root; Debian and Ubuntu)
 	@CC='$(CC)' tests/tools/packages.sh install
 	@mkdir -p build && touch build/packages-build build/packages-check
 
+# On a terminal in a process group of its own: Ctrl-C ends the demo, not make.
 demo: ## see a running program from outside (sudo make demo)
 	@CC='$(CC)' tests/tools/packages.sh install build
 	@mkdir -p build && touch build/packages-build
 	@$(SUBMAKE) $(JFLAG) CONFIG=release all
 	@$(give_back)
-	@tests/tools/demo.sh build/release
+	@if [ -t 0 ] && [ -t 1 ]; then \
+		sh -c 'set -m; tests/tools/demo.sh build/release; exit $$?'; \
+	else tests/tools/demo.sh build/release; fi
 
 check: ## install, build and run every test (sudo make check)
 	@$(SUBMAKE) setup
@@ -349,24 +355,39 @@ lint: ## build with clang, warnings as errors, and run cppcheck if it is there
 			-D__x86_64__ -DHYPHAE_PROBES=1 src; \
 	else echo 'cppcheck is not installed: left out.'; fi
 
+# DESTDIR/PREFIX/..., and what was installed there, for both directions.
+TO := $(DESTDIR)$(PREFIX)
+TO_LIB := $(DESTDIR)$(LIBDIR)
+SCRIPTS := $(wildcard probes/*.bt)
 install: all ## PREFIX=/usr/local DESTDIR=: headers, library, tool, scripts
-	install -d $(DESTDIR)$(PREFIX)/include/hyphae $(DESTDIR)$(LIBDIR)/pkgconfig \
-		$(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/hyphae
-	install -m 644 include/hyphae/*.h $(DESTDIR)$(PREFIX)/include/hyphae
-	install -m 644 $(LIB_A) $(DESTDIR)$(LIBDIR)
-	install -m 755 $(LIB_SO).$(VERSION) $(DESTDIR)$(LIBDIR)
-	ln -sf libhyphae.so.$(VERSION) $(DESTDIR)$(LIBDIR)/$(SONAME)
-	ln -sf libhyphae.so.$(VERSION) $(DESTDIR)$(LIBDIR)/libhyphae.so
+	install -d $(TO)/include/hyphae $(TO)/bin $(TO)/share/hyphae \
+		$(TO)/share/doc/hyphae $(TO_LIB)/pkgconfig
+	install -m 644 include/hyphae/*.h $(TO)/include/hyphae
+	install -m 644 $(LIB_A) $(TO_LIB)
+	install -m 755 $(LIB_SO).$(VERSION) $(TO_LIB)
+	ln -sf libhyphae.so.$(VERSION) $(TO_LIB)/$(SONAME)
+	ln -sf libhyphae.so.$(VERSION) $(TO_LIB)/libhyphae.so
 	printf '%s\n' 'prefix=$(PREFIX)' 'includedir=$${prefix}/include' \
 		'libdir=$(LIBDIR)' '' 'Name: hyphae' \
 		'Description: Reactive cells that can be watched while they run' \
 		'Version: $(VERSION)' 'Cflags: -I$${includedir}' \
 		'Libs: -L$${libdir} -lhyphae' 'Libs.private: -pthread' \
-		> $(DESTDIR)$(LIBDIR)/pkgconfig/hyphae.pc
-	$(if $(TOP),install -m 755 $(TOP) $(DESTDIR)$(PREFIX)/bin)
-	$(if $(wildcard probes/*.bt),install -m 755 $(wildcard probes/*.bt) \
-		$(DESTDIR)$(PREFIX)/share/hyphae)
-	install -m 644 probes/hyphae.d $(DESTDIR)$(PREFIX)/share/hyphae
+		> $(TO_LIB)/pkgconfig/hyphae.pc
+	install -m 755 $(TOP) $(TO)/bin
+	install -m 755 $(SCRIPTS) $(TO)/share/hyphae
+	install -m 644 probes/hyphae.d $(TO)/share/hyphae
+	install -m 644 LICENSE README.md $(TO)/share/doc/hyphae
+	install -m 644 probes/README.md $(TO)/share/doc/hyphae/probes.md
+	@[ -n '$(DESTDIR)' ] || PATH=$$PATH:/usr/sbin:/sbin ldconfig \
+		2>/dev/null || echo 'The loader was not told of the new' \
+		'library: run ldconfig as root, or set LD_LIBRARY_PATH.'
+
+.PHONY: uninstall
+uninstall: ## remove what `make install` put there (same PREFIX, DESTDIR)
+	rm -rf $(TO)/include/hyphae $(TO)/share/hyphae $(TO)/share/doc/hyphae
+	rm -f $(TO_LIB)/libhyphae.a $(TO_LIB)/libhyphae.so \
+		$(TO_LIB)/$(SONAME) $(TO_LIB)/libhyphae.so.$(VERSION) \
+		$(TO_LIB)/pkgconfig/hyphae.pc $(TO)/bin/hyphae-top
 
 compile_commands.json: ## for editors; needs bear
 	@if command -v bear >/dev/null; then \

@@ -75,6 +75,8 @@ static void test_terminal(void **state)
 	assert_int_equal(run_wait(demo, RUN_LIMIT), 0);
 	assert_gone(monitor);
 	assert_non_null(strstr(run_out(demo), "\033["));
+	/* What the live screen has wiped is said again. */
+	assert_non_null(strstr(run_out(demo), "That was "));
 }
 
 /* Ctrl-C in the middle: the whole group gets the signal. */
@@ -88,8 +90,33 @@ static void test_interrupted(void **state)
 	demo = start_demo(&(struct run_how){.new_group = true});
 	monitor = monitor_of(demo);
 	assert_int_equal(kill(-demo->pid, SIGINT), 0);
-	assert_int_not_equal(run_wait(demo, RUN_LIMIT), -1);
+	assert_int_equal(run_wait(demo, RUN_LIMIT), 0);
 	assert_gone(monitor);
+}
+
+/* Ctrl-C on the terminal of `make demo` is no error of make. */
+static void test_make_interrupted(void **state)
+{
+	static const char *const argv[] = {
+		"env",	     "-u",   "MAKEFLAGS", "-u",	  "MFLAGS", "-u",
+		"MAKELEVEL", "make", "-s",	  "demo", NULL};
+	struct run *demo;
+	pid_t monitor;
+
+	(void)state;
+	NEED_BPF();
+	setenv("TERM", "xterm-256color", 1);
+	setenv("DEMO_SECONDS", "1000", 1);
+	demo = run_start_how(argv,
+			     &(struct run_how){.rows = 28, .columns = 100});
+	monitor = monitor_of(demo);
+	/* The live screen is up: it is drawn on the alternate screen. */
+	assert_true(run_wait_text(demo, "\033[?1049h", RUN_LIMIT));
+	assert_int_equal(write(demo->in, "\003", 1), 1);
+	assert_int_equal(run_wait(demo, RUN_LIMIT), 0);
+	assert_gone(monitor);
+	assert_non_null(strstr(run_out(demo), "Interrupted."));
+	assert_null(strstr(run_out(demo), "***"));
 }
 
 #define TEST(name) cmocka_unit_test_teardown(name, run_teardown)
@@ -100,6 +127,7 @@ int main(void)
 		TEST(test_text),
 		TEST(test_terminal),
 		TEST(test_interrupted),
+		TEST(test_make_interrupted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

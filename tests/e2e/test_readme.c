@@ -16,6 +16,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <hyphae/hyphae.h>
+
 #include "run.h"
 
 /*
@@ -164,15 +166,102 @@ static void test_headers(void **state)
 	assert_int_equal(status, 0);
 }
 
+/* ---- C++ ------------------------------------------------------------------ */
+
+static const char cpp_program[] =
+	"#include <cstdio>\n"
+	"#include <hyphae/hyphae.h>\n"
+	"struct point { int x, y; };\n"
+	"HYPHAE_TYPE(point, struct point);\n"
+	"struct size { double w, h; };\n"
+	"static bool equal(const void *a, const void *b) {\n"
+	"	return static_cast<const size *>(a)->w ==\n"
+	"	       static_cast<const size *>(b)->w; }\n"
+	"HYPHAE_TYPE_WITH(size, struct size, .equal = equal);\n"
+	"static int see(const struct hyphae_signal *signal, void *) {\n"
+	"	std::printf(\"%d\\n\", point_of(signal)->x);\n"
+	"	return 0; }\n"
+	"int main() {\n"
+	"	hyphae_graph *graph = hyphae_graph_new(0);\n"
+	"	hyphae_cell *p = point_new_at(graph, point{1, 2}, "
+	"HYPHAE_HERE);\n"
+	"	hyphae_cell *s = size_new_at(graph, size{1, 2}, HYPHAE_HERE);\n"
+	"	point held;\n"
+	"	hyphae_subscribe(p, see, nullptr);\n"
+	"	if (point_set(p, point{3, 4}) || point_get(p, &held) ||\n"
+	"	    size_set(s, size{1, 5}) != HYPHAE_UNCHANGED)\n"
+	"		return 1;\n"
+	"	std::printf(\"%d\\n\", held.y);\n"
+	"	return hyphae_graph_free(graph); }\n";
+
+/* Types of one's own, in each C++ from 11 on, with both compilers. */
+static void test_cpp(void **state)
+{
+	static const char *const compilers[] = {"g++", "clang++"};
+	static const char *const standards[] = {"c++11", "c++17", "c++20"};
+	int status;
+
+	(void)state;
+	assert_int_equal(write_file(in_temp("types.cc"), cpp_program), 0);
+	for (int i = 0; i < 6; i++) {
+		char *said = run_shell(
+			&status,
+			"%s -std=%s -Wall -Wextra -Werror -Iinclude "
+			"-o %s/types %s/types.cc %s 2>&1 && %s/types",
+			compilers[i % 2], standards[i / 2], temp_dir(),
+			temp_dir(), in_build("lib/libhyphae.a"), temp_dir());
+
+		if (status != 0)
+			printf("%s -std=%s: %s", compilers[i % 2],
+			       standards[i / 2], said);
+		assert_int_equal(status, 0);
+		assert_string_equal(said, "1\n3\n4\n");
+		free(said);
+	}
+}
+
+/* The version is told in three ways that agree. */
+static void test_version(void **state)
+{
+	char text[64], *said;
+	int status;
+
+	(void)state;
+	snprintf(text, sizeof(text), "%d.%d.%d", HYPHAE_VERSION_MAJOR,
+		 HYPHAE_VERSION_MINOR, HYPHAE_VERSION_PATCH);
+	assert_string_equal(text, HYPHAE_VERSION);
+	install();
+	said = run_shell(&status, "pkg-config --modversion hyphae");
+	assert_string_equal(said, HYPHAE_VERSION "\n");
+	free(said);
+}
+
+/* Nothing is left of it; the last test, since others need it. */
+static void test_uninstall(void **state)
+{
+	char *said;
+	int status;
+
+	(void)state;
+	install();
+	said = run_shell(&status,
+			 "env -u MAKEFLAGS -u MFLAGS make -s uninstall "
+			 "PREFIX=%1$s/usr 2>&1 && "
+			 "find %1$s/usr -not -type d",
+			 temp_dir());
+	assert_string_equal(said, "");
+	assert_int_equal(status, 0);
+	free(said);
+}
+
 #define TEST(name) cmocka_unit_test_teardown(name, run_teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_example),
-		TEST(test_installed),
-		TEST(test_exports),
-		TEST(test_headers),
+		TEST(test_example),   TEST(test_installed), TEST(test_exports),
+		TEST(test_headers),   TEST(test_cpp),	    TEST(test_version),
+		TEST(test_uninstall),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

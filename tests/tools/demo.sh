@@ -19,21 +19,27 @@ finish()
 	rm -f "$report"
 }
 trap finish EXIT
-trap 'exit 130' INT TERM HUP
+trap 'echo; echo "Interrupted. What the demo started has ended."; exit 0' INT
+trap 'exit 143' TERM HUP
 
 if [ "$(id -u)" -ne 0 ]; then
 	echo 'Looking into a process needs root: sudo make demo.'
 	exit 1
 fi
 
+# In its own words when it cannot go on.
+monitor_says()
+{
+	echo "$1 It said:"
+	cat "$report"
+	exit 1
+}
+
 "$build/bin/sysmon" >"$report" 2>&1 </dev/null &
 monitor=$!
 sleep 1
-if ! kill -0 "$monitor" 2>/dev/null; then
-	echo 'The system monitor did not start. It said:'
-	cat "$report"
-	exit 1
-fi
+kill -0 "$monitor" 2>/dev/null ||
+	monitor_says 'The system monitor did not start.'
 echo "$build/bin/sysmon runs as process $monitor. What hyphae-top -p $monitor" \
 	"sees of it in $seconds seconds:"
 if [ -t 1 ] && [ -t 0 ]; then
@@ -47,9 +53,19 @@ else
 	status=$?
 	top=
 fi
-if ! kill -0 "$monitor" 2>/dev/null; then
-	echo 'The system monitor ended while it was watched. It said:'
-	cat "$report"
-	exit 1
-fi
-exit "$status"
+kill -0 "$monitor" 2>/dev/null ||
+	monitor_says 'The system monitor ended while it was watched.'
+[ "$status" -eq 0 ] || exit "$status"
+cat <<END
+
+That was $build/bin/sysmon, process $monitor, for $seconds seconds, seen from
+outside by hyphae-top. The monitor has ended. To go on by yourself, start it
+in one terminal and look into it from another:
+
+    $build/bin/sysmon
+    sudo $build/bin/hyphae-top sysmon
+    sudo probes/fanouts.bt -p \$(pidof sysmon)
+
+README.md has a program of 20 lines to start with; bench/sysmon.c is the one
+that you have just seen.
+END
