@@ -116,29 +116,56 @@ static void each_item(const struct backlog_part *part,
 	}
 }
 
-void backlog_take(struct backlog *backlog,
-		  void (*fn)(void *ctx, uint32_t kind, const void *data,
-			     size_t size),
-		  void *ctx)
+/* The oldest part; while it is taken, what comes goes to others. */
+static struct backlog_part *pop(struct backlog *backlog)
 {
-	struct backlog_part *part, *next;
+	struct backlog_part *part;
 
 	pthread_mutex_lock(&backlog->lock);
 	part = backlog->first;
-	backlog->first = backlog->last = NULL;
-	backlog->bytes = 0;
-	pthread_mutex_unlock(&backlog->lock);
-	for (; part; part = next) {
-		next = part->next;
-		each_item(part, fn, ctx);
-		pthread_mutex_lock(&backlog->lock);
-		/* One is enough for the usual; more give their memory back. */
-		if (backlog->spare) {
-			free(part);
-		} else {
-			part->next = NULL;
-			backlog->spare = part;
-		}
-		pthread_mutex_unlock(&backlog->lock);
+	if (part) {
+		backlog->first = part->next;
+		backlog->bytes -= part->used;
 	}
+	if (!backlog->first)
+		backlog->last = NULL;
+	pthread_mutex_unlock(&backlog->lock);
+	return part;
+}
+
+/* One is enough for the usual; more give their memory back. */
+static void give_back(struct backlog *backlog, struct backlog_part *part)
+{
+	pthread_mutex_lock(&backlog->lock);
+	if (backlog->spare) {
+		free(part);
+	} else {
+		part->next = NULL;
+		backlog->spare = part;
+	}
+	pthread_mutex_unlock(&backlog->lock);
+}
+
+bool backlog_take(struct backlog *backlog,
+		  void (*fn)(void *ctx, uint32_t kind, const void *data,
+			     size_t size),
+		  bool (*enough)(void *ctx), void *ctx)
+{
+	struct backlog_part *part;
+	size_t bytes, taken = 0;
+
+	pthread_mutex_lock(&backlog->lock);
+	bytes = backlog->bytes;
+	pthread_mutex_unlock(&backlog->lock);
+	while (taken < bytes) {
+		if (enough && enough(ctx))
+			return false;
+		part = pop(backlog);
+		if (!part)
+			break;
+		taken += part->used;
+		each_item(part, fn, ctx);
+		give_back(backlog, part);
+	}
+	return true;
 }

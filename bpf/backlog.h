@@ -29,10 +29,14 @@ bool backlog_has_room(struct backlog *backlog);
 int backlog_add(struct backlog *backlog, uint32_t kind, const void *data,
 		size_t size);
 
-/* Take all that waits and call fn for each, oldest first. */
-void backlog_take(struct backlog *backlog,
+/*
+ * Take what waits by now and call fn for each, oldest first.  Between two
+ * parts of it `enough` is asked (NULL: never); when it says so, the rest goes
+ * on waiting.  Was all taken?
+ */
+bool backlog_take(struct backlog *backlog,
 		  void (*fn)(void *ctx, uint32_t kind, const void *data,
 			     size_t size),
-		  void *ctx);
+		  bool (*enough)(void *ctx), void *ctx);
 
 #endif

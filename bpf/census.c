@@ -35,6 +35,11 @@ static bool go_on(struct walker *walker, uint64_t item)
 	return true;
 }
 
+static bool is_enough(const struct census *census)
+{
+	return census->enough && census->enough(census->enough_ctx);
+}
+
 static uint64_t u64_at(const unsigned char *bytes, uint32_t at)
 {
 	uint64_t value;
@@ -155,7 +160,7 @@ uint64_t census_count(const struct census *census)
 	struct graph graph;
 
 	for (; go_on(&walker, at); at = graph.next) {
-		if (!read_graph(census, at, &graph))
+		if (is_enough(census) || !read_graph(census, at, &graph))
 			break;
 		cells += graph.cells;
 	}
@@ -214,7 +219,7 @@ static int walk_slots(struct walk *walk, uint64_t chunk, bool derived)
 	if (!memory_read(walk->census->memory, chunk, walk->chunk,
 			 slots_end > cold_end ? slots_end : cold_end))
 		return -EPROTO;
-	for (i = 0; i < used; i++)
+	for (i = 0; i < used && (i % 1024 || !is_enough(walk->census)); i++)
 		found_slot(walk, chunk, l->chunk_slots_at + i * bytes,
 			   cold + i * l->cold_bytes, derived);
 	return 0;
@@ -228,6 +233,8 @@ static int walk_chunks(struct walk *walk, uint64_t chunk)
 	int error = 0;
 
 	for (; chunk && !error; chunk = u64_at(walk->head, l->chunk_next_at)) {
+		if (is_enough(walk->census))
+			return -ECANCELED;
 		if (!go_on(&walker, chunk) || chunk % l->chunk_bytes ||
 		    walk->budget < l->chunk_bytes ||
 		    !memory_read(walk->census->memory, chunk, walk->head,
@@ -276,6 +283,10 @@ int census_cells(const struct census *census,
 			}
 			one = walk_chunks(&walk, graph.chunks);
 			error = error ? error : one;
+			if (is_enough(census)) {
+				error = -ECANCELED;
+				break;
+			}
 		}
 		census_texts_flush(&walk.texts);
 		census_texts_close(&walk.texts);
@@ -299,7 +310,7 @@ void census_blocks(const struct census *census,
 		};
 
 		census->memory->read(census->memory, pieces, 2);
-		if (!pieces[0].ok || !pieces[1].ok)
+		if (!pieces[0].ok || !pieces[1].ok || is_enough(census))
 			break;
 		if (block)
 			fn(ctx, block);

@@ -21,6 +21,9 @@ struct census {
 	const struct memory *memory;
 	uint64_t semaphore, address; /* where the layout was found */
 	struct hy_layout layout;
+	/* Asked often while it walks: shall it stop?  NULL: never. */
+	bool (*enough)(void *ctx);
+	void *enough_ctx;
 };
 
 /* A cell as it was found. */
@@ -56,8 +59,9 @@ bool census_stands(const struct census *census);
 uint64_t census_count(const struct census *census);
 
 /*
- * Visit the cells.  Returns 0, -ENOMEM, or -EPROTO when something in the
- * process did not fit together and what lies behind it was left out.
+ * Visit the cells.  Returns 0, -ENOMEM, -EPROTO when something in the process
+ * did not fit together and what lies behind it was left out, or -ECANCELED:
+ * it was enough.
  */
 int census_cells(const struct census *census,
 		 const struct census_visitor *visitor);

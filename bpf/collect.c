@@ -254,9 +254,15 @@ void collect_announce(struct collect *collect)
 		attach(collect, collect->skeleton->progs.top_watch);
 }
 
-void collect_drain(struct collect *collect)
+bool collect_drain(struct collect *collect, bool (*enough)(void *ctx),
+		   void *ctx)
 {
-	drain_take(&collect->drain);
+	return drain_take(&collect->drain, enough, ctx);
+}
+
+void collect_lose(struct collect *collect)
+{
+	drain_lose(&collect->drain);
 }
 
 /* Hand over a batch of a map; what is in `values` belongs to `keys`. */

@@ -46,10 +46,15 @@ void collect_announce(struct collect *collect);
 int collect_move(struct collect *collect, pid_t thread, const char *path);
 
 /*
- * Hand over all that has come.  To be called often; a thread of its own keeps
- * the ring from filling up meanwhile.
+ * Hand over what has come, until `enough` says so (NULL: never); was it all?
+ * To be called often; a thread of its own keeps the ring from filling up
+ * meanwhile.
  */
-void collect_drain(struct collect *collect);
+bool collect_drain(struct collect *collect, bool (*enough)(void *ctx),
+		   void *ctx);
+
+/* Hand over the rest as lost: there is no time left for it. */
+void collect_lose(struct collect *collect);
 
 /* Hand over the counts of probe mode.  0 or a negative errno. */
 int collect_read(struct collect *collect);

@@ -5,6 +5,8 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 enum item { ITEM_BLOCK, ITEM_LOST };
@@ -68,7 +70,17 @@ static void *run(void *ctx)
 	struct drain *drain = ctx;
 	struct pollfd ring = {.fd = ring_buffer__epoll_fd(drain->rings),
 			      .events = POLLIN};
+	sigset_t all;
 
+	/* Signals are for the main thread. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, NULL);
+	/*
+	 * It has little to do, but where many threads fight for few
+	 * processors it must not wait for its turn until the ring is full.
+	 * Where that is not allowed it goes on as it is.
+	 */
+	(void)setpriority(PRIO_PROCESS, (id_t)gettid(), -10);
 	while (!atomic_load(&drain->stop)) {
 		if (!backlog_has_room(&drain->backlog)) {
 			usleep(DRAIN_MS * 1000);
@@ -88,11 +100,49 @@ int drain_start(struct drain *drain)
 	return -error;
 }
 
-void drain_take(struct drain *drain)
+static bool is_enough(void *ctx)
 {
+	struct drain *drain = ctx;
+
+	return drain->enough && drain->enough(drain->enough_ctx);
+}
+
+bool drain_take(struct drain *drain, bool (*enough)(void *ctx), void *ctx)
+{
+	drain->enough = enough;
+	drain->enough_ctx = ctx;
 	if (backlog_has_room(&drain->backlog))
 		empty_rings(drain);
-	backlog_take(&drain->backlog, on_item, drain);
+	return backlog_take(&drain->backlog, on_item, is_enough, drain);
+}
+
+/* Of a block only the header. */
+static void lose_item(void *ctx, uint32_t kind, const void *data, size_t size)
+{
+	const struct collect_sink *sink = ((struct drain *)ctx)->sink;
+	const struct hy_block *block = data;
+	struct wire_lost lost;
+
+	if (kind != ITEM_BLOCK) {
+		on_item(ctx, kind, data, size);
+		return;
+	}
+	if (size < HY_BLOCK_HEADER || block->version != HY_ABI_VERSION)
+		return;
+	lost = (struct wire_lost){
+		.thread = block->thread,
+		.sequence = block->sequence,
+		.count = block->count,
+		.fires = block->fires,
+		.passes = block->passes,
+		.base_ns = block->base_ns,
+	};
+	sink->lost(sink->ctx, &lost);
+}
+
+void drain_lose(struct drain *drain)
+{
+	(void)backlog_take(&drain->backlog, lose_item, NULL, drain);
 }
 
 void drain_close(struct drain *drain)

@@ -21,6 +21,8 @@ struct drain {
 	bool running;
 	atomic_bool stop;
 	struct backlog backlog;
+	bool (*enough)(void *ctx);
+	void *enough_ctx;
 };
 
 /* The rings of blocks and of losses.  0 or a negative errno. */
@@ -30,8 +32,14 @@ int drain_open(struct drain *drain, int blocks_fd, int losses_fd,
 /* Start the thread.  0 or a negative errno. */
 int drain_start(struct drain *drain);
 
-/* Hand all that has come until now to the sink. */
-void drain_take(struct drain *drain);
+/*
+ * Hand what has come until now to the sink, until `enough` says so (NULL:
+ * never).  Was it all?
+ */
+bool drain_take(struct drain *drain, bool (*enough)(void *ctx), void *ctx);
+
+/* The rest is not to be decoded: hand it to the sink as lost. */
+void drain_lose(struct drain *drain);
 
 /* Also after drain_open() failed, or was never called on {0}. */
 void drain_close(struct drain *drain);

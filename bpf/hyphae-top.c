@@ -23,19 +23,27 @@
 static int complain(struct fault *fault)
 {
 	text_plain(fault->text);
-	fprintf(stderr, "hyphae-top: %s\n", fault->text);
+	if (fault->text[0])
+		fprintf(stderr, "hyphae-top: %s\n", fault->text);
 	return fault->status;
 }
 
-/* Output to a pipe that is closed fails when it is flushed. */
+/*
+ * Output to a pipe that is closed fails when it is flushed.  That is how
+ * `head` ends, and no news to anybody.
+ */
 static int finish(void)
 {
 	struct fault fault;
 
 	if (!fflush(stdout) && !ferror(stdout))
 		return EXIT_OK;
-	fault_set(&fault, EXIT_OUTPUT, "cannot write to standard output: %s.",
-		  strerror(errno ? errno : EIO));
+	if (errno == EPIPE)
+		fault_set(&fault, EXIT_OUTPUT, "%s", "");
+	else
+		fault_set(&fault, EXIT_OUTPUT,
+			  "cannot write to standard output: %s.",
+			  strerror(errno ? errno : EIO));
 	return complain(&fault);
 }
 

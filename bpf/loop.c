@@ -3,15 +3,14 @@
 #include "bpf/loop.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/ioctl.h>
-#include <sys/signalfd.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "bpf/interrupt.h"
+#include "bpf/output.h"
 #include "bpf/screen.h"
 #include "bpf/view_json.h"
 #include "bpf/view_lines.h"
@@ -20,13 +19,7 @@
 /* How long blocks may wait until they are decoded. */
 #define DRAIN_MS 25
 
-enum source {
-
-	SOURCE_PROCESS,
-	SOURCE_TIMER,
-	SOURCE_SIGNAL,
-	SOURCE_KEYS
-};
+enum source { SOURCE_PROCESS, SOURCE_TIMER, SOURCE_KEYS };
 
 struct loop {
 	const struct options *options;
@@ -34,10 +27,11 @@ struct loop {
 	struct watch watch;
 	struct report report;
 	FILE *out;
+	int out_fd;
 	bool screen_on;
 	bool had_screen; /* its order is kept for what is printed last */
 	struct screen screen;
-	int epoll, timer, signals;
+	int epoll, timer;
 	unsigned long shown;
 	bool due;	 /* an interval is over */
 	bool gone;	 /* the process has ended */
@@ -56,10 +50,18 @@ static void print_line(void *ctx, enum line_kind kind, const char *text)
 
 static int output_failed(struct loop *loop)
 {
+	const char *name =
+		loop->options->file ? loop->options->file : "standard output";
+
+	if (errno == EPIPE)
+		return fault_set(loop->fault, EXIT_OUTPUT, "%s", "");
+	if (errno == EINTR)
+		return fault_set(loop->fault, EXIT_OUTPUT,
+				 "told to end while nobody took what it wrote "
+				 "to %s; the last report is incomplete.",
+				 name);
 	return fault_set(loop->fault, EXIT_OUTPUT, "cannot write to %s: %s.",
-			 loop->options->file ? loop->options->file
-					     : "standard output",
-			 strerror(errno ? errno : EIO));
+			 name, strerror(errno ? errno : EIO));
 }
 
 static const struct column *sort_of(const struct loop *loop)
@@ -92,20 +94,10 @@ static int make_report(struct loop *loop, bool all)
 			 loop->watch.model.count);
 }
 
-/* A terminal would break lines that are too long for it. */
-static int width_of(FILE *file)
-{
-	struct winsize size;
-
-	if (ioctl(fileno(file), TIOCGWINSZ, &size) || !size.ws_col)
-		return 0;
-	return size.ws_col;
-}
-
 static int print_plain(struct loop *loop)
 {
 	struct view view = {
-		.width = width_of(loop->out),
+		.width = output_columns(loop->out_fd),
 		.sort = sort_of(loop),
 		.ascending = order_of(loop).ascending,
 		.line = print_line,
@@ -131,6 +123,13 @@ static int print_report(struct loop *loop)
 	return output_failed(loop);
 }
 
+/* A terminal that is stopped (Ctrl-S) would stop us, too. */
+static void draw(struct loop *loop)
+{
+	if (output_is_ready(STDOUT_FILENO))
+		screen_draw(&loop->screen, &loop->report);
+}
+
 /* An interval is over, or everything is. */
 static int show(struct loop *loop)
 {
@@ -145,7 +144,7 @@ static int show(struct loop *loop)
 	loop->shown++;
 	if (!loop->screen_on)
 		return print_report(loop);
-	screen_draw(&loop->screen, &loop->report);
+	draw(loop);
 	return 0;
 }
 
@@ -175,35 +174,15 @@ static int open_timer(struct loop *loop)
 
 static int open_sources(struct loop *loop)
 {
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
 	loop->epoll = epoll_create1(EPOLL_CLOEXEC);
-	loop->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	if (loop->epoll < 0 || loop->signals < 0 || open_timer(loop) ||
+	if (loop->epoll < 0 || open_timer(loop) ||
 	    watch_fd(loop, loop->timer, SOURCE_TIMER) ||
-	    watch_fd(loop, loop->signals, SOURCE_SIGNAL) ||
 	    watch_fd(loop, loop->watch.target.pidfd, SOURCE_PROCESS) ||
 	    (loop->screen_on && watch_fd(loop, STDIN_FILENO, SOURCE_KEYS)))
 		return fault_set(loop->fault, EXIT_KERNEL,
 				 "cannot wait for events: %s.",
 				 strerror(errno));
 	return 0;
-}
-
-/* Signals come through a descriptor from the start on. */
-static void block_signals(void)
-{
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
-	sigprocmask(SIG_BLOCK, &set, NULL);
 }
 
 static int on_keys(struct loop *loop)
@@ -220,23 +199,18 @@ static int on_keys(struct loop *loop)
 	} else if (make_report(loop, loop->screen.all)) {
 		return -1;
 	}
-	screen_draw(&loop->screen, &loop->report);
+	draw(loop);
 	return 0;
 }
 
 static int on_event(struct loop *loop, enum source source)
 {
-	struct signalfd_siginfo info;
 	uint64_t ticks;
 
 	switch (source) {
 	case SOURCE_TIMER:
 		if (read(loop->timer, &ticks, sizeof(ticks)) > 0)
 			loop->due = true;
-		break;
-	case SOURCE_SIGNAL:
-		if (read(loop->signals, &info, sizeof(info)) > 0)
-			loop->end = "interrupted";
 		break;
 	case SOURCE_PROCESS:
 		loop->gone = true;
@@ -254,6 +228,8 @@ static int wait_events(struct loop *loop)
 	int n, i;
 
 	n = epoll_wait(loop->epoll, events, 8, DRAIN_MS);
+	if (interrupt_came())
+		loop->end = "interrupted";
 	if (n < 0 && errno != EINTR)
 		return fault_set(loop->fault, EXIT_KERNEL,
 				 "cannot wait for events: %s.",
@@ -281,7 +257,7 @@ static int run(struct loop *loop)
 			continue;
 		if (count && loop->shown + 1 >= count && !loop->end)
 			loop->end = "count reached";
-		watch_update(&loop->watch, loop->gone);
+		watch_update(&loop->watch, loop->gone, !!loop->end);
 		if (loop->watch.replaced && !loop->end)
 			loop->end = "another program";
 		if (show(loop))
@@ -330,7 +306,7 @@ static int open_output(struct loop *loop)
 {
 	const char *name = loop->options->file;
 
-	loop->out = name ? fopen(name, "we") : stdout;
+	loop->out = output_open(name, &loop->out_fd);
 	return loop->out ? 0 : output_failed(loop);
 }
 
@@ -352,8 +328,6 @@ static void loop_close(struct loop *loop)
 		close(loop->epoll);
 	if (loop->timer >= 0)
 		close(loop->timer);
-	if (loop->signals >= 0)
-		close(loop->signals);
 }
 
 int loop_run(const struct options *options, struct fault *fault)
@@ -365,20 +339,18 @@ int loop_run(const struct options *options, struct fault *fault)
 		.cells_limit = options->cells_limit,
 		.keep_all = options->output != OUTPUT_JSON,
 	};
-	struct loop loop = {.options = options,
-			    .fault = fault,
-			    .epoll = -1,
-			    .timer = -1,
-			    .signals = -1};
+	struct loop loop = {
+		.options = options, .fault = fault, .epoll = -1, .timer = -1};
 	int error;
 
-	block_signals();
+	interrupt_open();
 	if (open_output(&loop) || watch_open(&loop.watch, &config, fault))
 		return -1;
 	open_screen(&loop);
 	error = open_sources(&loop) || run(&loop) || last_words(&loop);
 	loop_close(&loop);
-	if (loop.out && loop.out != stdout && fclose(loop.out) && !error)
+	errno = 0;
+	if (loop.out && fclose(loop.out) && !error)
 		error = output_failed(&loop);
 	return error ? -1 : 0;
 }

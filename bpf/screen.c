@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <termios.h>
 #include <unistd.h>
 
 #define FOOT                                                                   \
@@ -54,6 +55,8 @@ void screen_close(void)
 {
 	if (!terminal)
 		return;
+	/* One that is stopped would keep us here. */
+	(void)tcflow(STDOUT_FILENO, TCOON);
 	endwin();
 	delscreen(terminal);
 	terminal = NULL;

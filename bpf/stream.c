@@ -199,16 +199,40 @@ static bool is_older(const struct stream *stream, const struct stream_thread *t,
 	return sequence <= t->base && base_ns < stream->begun_ns;
 }
 
-/* A block with that number came or was lost. */
-static void settle(struct stream *stream, struct stream_thread *t,
-		   uint64_t sequence, bool delivered)
+/* Blocks that were neither delivered nor said to be lost (yet). */
+static int64_t gaps(const struct stream_thread *t)
 {
-	if (delivered && sequence <= t->delivered) {
-		/* Numbers begin again: another thread has got its id. */
-		stream->gone_blocks += t->newest - t->base - t->settled;
-		t->base = t->newest = t->settled = 0;
-		t->nparts = 0;
-	}
+	return (int64_t)(t->newest - t->base) - (int64_t)t->settled;
+}
+
+/* Numbers begin again: another thread has got the id. */
+static void reuse(struct stream *stream, struct stream_thread *t,
+		  uint64_t base_ns)
+{
+	stream->gone_blocks += gaps(t);
+	t->former_newest = t->newest;
+	t->born_ns = base_ns;
+	t->base = t->newest = t->settled = 0;
+	t->nparts = 0;
+}
+
+/*
+ * News of losses come later than blocks: is it of the thread that had this id
+ * before?  Then it fills one of the gaps that were left when that ended.
+ */
+static bool is_late(struct stream *stream, const struct stream_thread *t,
+		    const struct wire_lost *lost)
+{
+	if (!t->born_ns || lost->base_ns >= t->born_ns)
+		return false;
+	if (lost->sequence < t->former_newest)
+		stream->gone_blocks--;
+	return true;
+}
+
+/* A block with that number came or was lost. */
+static void settle(struct stream_thread *t, uint64_t sequence, bool delivered)
+{
 	t->settled++;
 	if (delivered)
 		t->delivered = sequence;
@@ -239,7 +263,9 @@ void stream_block(struct stream *stream, const void *data, size_t bytes)
 		stream->stale += block->count;
 		return;
 	}
-	settle(stream, t, block->sequence, true);
+	if (block->sequence <= t->delivered)
+		reuse(stream, t, block->base_ns);
+	settle(t, block->sequence, true);
 	see_lost(stream, block->lost, false);
 	done = take_part(t, block->sequence);
 	add_records(stream, block, done.records, block->count);
@@ -255,8 +281,8 @@ void stream_lost(struct stream *stream, const struct wire_lost *lost)
 
 	if (t && is_older(stream, t, lost->sequence, lost->base_ns))
 		return;
-	if (t) {
-		settle(stream, t, lost->sequence, false);
+	if (t && !is_late(stream, t, lost)) {
+		settle(t, lost->sequence, false);
 		done = take_part(t, lost->sequence);
 	}
 	if (lost->count > done.records)
@@ -316,14 +342,14 @@ void stream_peek(struct stream *stream, const struct hy_block *block,
 
 uint64_t stream_missing(const struct stream *stream)
 {
-	uint64_t missing = stream->gone_blocks;
+	int64_t missing = stream->gone_blocks;
 	size_t i;
 
 	for (i = 0; i <= stream->mask; i++) {
 		const struct stream_thread *t = &stream->threads[i];
 
-		if (t->thread && t->newest - t->base > t->settled)
-			missing += t->newest - t->base - t->settled;
+		if (t->thread)
+			missing += gaps(t);
 	}
-	return missing;
+	return missing > 0 ? (uint64_t)missing : 0;
 }

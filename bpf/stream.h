@@ -32,6 +32,8 @@ struct stream_thread {
 	uint64_t newest;    /* the last block delivered or lost */
 	uint64_t delivered; /* the last one delivered */
 	uint64_t settled;   /* how many were, since base */
+	/* The thread that had this id before: its last block; when it ended. */
+	uint64_t former_newest, born_ns;
 	struct stream_part *parts;
 	uint32_t nparts, parts_room;
 };
@@ -47,9 +49,9 @@ struct stream {
 	uint64_t lost; /* hy_block.lost as last seen; of the whole process */
 	struct stream_thread *threads; /* hash table by thread */
 	size_t mask, nthreads;
-	uint64_t stale;	      /* records left out */
-	uint64_t foreign;     /* blocks that are none: wrong version or size */
-	uint64_t gone_blocks; /* missing blocks of threads that ended */
+	uint64_t stale;	     /* records left out */
+	uint64_t foreign;    /* blocks that are none: wrong version or size */
+	int64_t gone_blocks; /* missing blocks of threads that ended */
 };
 
 int stream_open(struct stream *stream, struct model *model);

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "bpf/capability.h"
+#include "bpf/interrupt.h"
 #include "bpf/peek.h"
 
 /* Up to so many cells, all are looked up at the start. */
@@ -19,13 +20,35 @@
 /* And never spend more than a fifth of the time on it. */
 #define NAMES_SHARE 4
 #define NAMES_PAUSE_NS 100000000ull
+/*
+ * A process can have so many cells, threads and events that no time is enough
+ * for them; in milliseconds, what may be spent at once.
+ */
+#define DRAIN_MS 100
+#define UPDATE_MS 1000
+#define LAST_MS 10000
+#define CENSUS_MS 1000
+#define CENSUS_START_MS 10000
+/* And all that, once hyphae-top was told to end. */
+#define INTERRUPTED_MS 2000
 
 static uint64_t now_ns(void)
 {
-	struct timespec ts;
+	return interrupt_clock_ns();
+}
 
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+static void allow(struct watch *watch, unsigned int ms)
+{
+	watch->until_ns = ms ? now_ns() + ms * 1000000ull : 0;
+}
+
+/* The time that was allowed is over. */
+static bool enough(void *ctx)
+{
+	const struct watch *watch = ctx;
+
+	return interrupt_is_due(INTERRUPTED_MS) ||
+	       (watch->until_ns && now_ns() >= watch->until_ns);
 }
 
 /* ---- from collect to the model ---------------------------------------- */
@@ -97,8 +120,11 @@ static void on_bucket(void *ctx, uint64_t id, unsigned int bucket,
 		model->max_ns = value;
 }
 
-/* What the BPF programs could only count. */
-static void take_counters(struct watch *watch)
+/*
+ * What the BPF programs could only count.  Until all that waits is taken in,
+ * blocks that were only not looked at yet would seem to be missing.
+ */
+static void take_counters(struct watch *watch, bool all)
 {
 	struct losses *lost = &watch->model.lost;
 	uint64_t now[WIRE_COUNTERS], *before = watch->counters, missing, known;
@@ -118,7 +144,7 @@ static void take_counters(struct watch *watch)
 	known = now[WIRE_BLIND_BLOCKS] + now[WIRE_FAULT_BLOCKS];
 	if (watch->config.probes)
 		lost->blocks = watch->moves;
-	else if (missing > known && missing - known > lost->blocks)
+	else if (all && missing > known && missing - known > lost->blocks)
 		lost->blocks = missing - known;
 	getrusage(RUSAGE_SELF, &usage);
 	watch->cost.cpu_s =
@@ -131,7 +157,8 @@ static void take_counters(struct watch *watch)
 
 struct naming {
 	struct watch *watch;
-	bool all; /* also cells that did nothing yet */
+	bool all;   /* also cells that did nothing yet */
+	bool fresh; /* also those whose names are known: they may change */
 };
 
 static bool wants(void *ctx, uint64_t id)
@@ -142,7 +169,8 @@ static bool wants(void *ctx, uint64_t id)
 
 	if (cell)
 		cell->seen = model->interval;
-	return cell ? !cell->known || cell->touched : naming->all;
+	return cell ? !cell->known || (naming->fresh && cell->touched)
+		    : naming->all;
 }
 
 static void name_cell(void *ctx, const struct census_cell *found)
@@ -168,12 +196,16 @@ static void name_cell(void *ctx, const struct census_cell *found)
 
 static void take_census(struct watch *watch, bool all)
 {
-	struct naming naming = {watch, all};
+	struct naming naming = {watch, all, !watch->hurried};
 	struct census_visitor visitor = {wants, name_cell, &naming};
+	int error;
 
+	allow(watch, all ? CENSUS_START_MS : CENSUS_MS);
 	watch->census_at = now_ns();
 	watch->alive = census_count(&watch->census);
-	if (!census_cells(&watch->census, &visitor)) {
+	error = census_cells(&watch->census, &visitor);
+	watch->hurried = error == -ECANCELED;
+	if (!error) {
 		watch->counted = true;
 		watch->counted_in = watch->model.interval;
 	}
@@ -231,9 +263,12 @@ static void begin(struct watch *watch)
 	watch->census_works = watch->target.semaphore &&
 			      !census_open(&watch->census, &watch->memory,
 					   watch->target.semaphore);
+	watch->census.enough = enough;
+	watch->census.enough_ctx = watch;
 	watch->begin_ns = watch->before_ns = now_ns();
 	if (watch->target.same_clock)
 		watch->stream.since_ns = watch->begin_ns;
+	allow(watch, LAST_MS);
 	if (watch->census_works)
 		peek_threads(&watch->census, &watch->stream, true);
 	if (watch->target.same_clock)
@@ -283,8 +318,9 @@ static void follow(struct watch *watch)
 void watch_drain(struct watch *watch)
 {
 	follow(watch);
+	allow(watch, DRAIN_MS);
 	if (!watch->config.probes)
-		collect_drain(watch->collect);
+		(void)collect_drain(watch->collect, enough, watch);
 }
 
 /* Has the process executed another program?  (One that ends has not.) */
@@ -296,18 +332,32 @@ static void check_program(struct watch *watch)
 	watch->replaced = target_has_memory(&watch->target);
 }
 
-void watch_update(struct watch *watch, bool gone)
+/* Of a process that is gone all is taken in, however long it takes. */
+static bool take_events(struct watch *watch, bool gone, bool last)
 {
+	bool all;
+
+	allow(watch, UPDATE_MS);
+	if (!gone && watch->census_works)
+		peek_threads(&watch->census, &watch->stream, false);
+	allow(watch, gone ? 0 : last ? LAST_MS : UPDATE_MS);
+	all = collect_drain(watch->collect, enough, watch);
+	if (!all && last)
+		collect_lose(watch->collect);
+	return all || last;
+}
+
+void watch_update(struct watch *watch, bool gone, bool last)
+{
+	bool all = true;
+
 	if (!gone)
 		check_program(watch);
-	if (watch->config.probes) {
+	if (watch->config.probes)
 		(void)collect_read(watch->collect);
-	} else {
-		if (!gone && watch->census_works)
-			peek_threads(&watch->census, &watch->stream, false);
-		collect_drain(watch->collect);
-	}
-	take_counters(watch);
+	else
+		all = take_events(watch, gone, last);
+	take_counters(watch, all);
 	if (gone)
 		watch->census_works = false;
 	watch_names(watch);

@@ -48,6 +48,8 @@ struct watch {
 	uint64_t census_at, census_ns; /* when it was, how long it took */
 	bool counted;	     /* a census met every cell, in this interval */
 	uint32_t counted_in; /* the number of it */
+	bool hurried;	     /* the last census was ended before its time */
+	uint64_t until_ns;   /* when what is being done is to end; 0: never */
 };
 
 /* Find the process, attach.  0 or -1 with a fault. */
@@ -62,9 +64,10 @@ void watch_names(struct watch *watch);
 
 /*
  * Bring the model up to date: also what threads have not yet delivered.
- * `gone`: the process has ended, its memory cannot be read.
+ * `gone`: the process has ended, its memory cannot be read.  `last`: what
+ * cannot be taken in now never will be, and counts as lost.
  */
-void watch_update(struct watch *watch, bool gone);
+void watch_update(struct watch *watch, bool gone, bool last);
 
 /* Fill in a report of the interval, or of all time. */
 int watch_report(struct watch *watch, struct report *report,

@@ -18,6 +18,8 @@ static struct backlog backlog;
 static unsigned char item[65536];
 static uint32_t expected, wrong;
 
+static int rounds;
+
 static uint32_t size_of(uint32_t n)
 {
 	return 4 + n * 2654435761u % 97;
@@ -70,10 +72,10 @@ static void what_is_added_comes_in_order(void **test)
 	for (n = 0; n < ITEMS; n++) {
 		add(n);
 		if (n % 30011 == 7)
-			backlog_take(&backlog, check, NULL);
+			backlog_take(&backlog, check, NULL, NULL);
 	}
-	backlog_take(&backlog, check, NULL);
-	backlog_take(&backlog, check, NULL);
+	backlog_take(&backlog, check, NULL, NULL);
+	backlog_take(&backlog, check, NULL, NULL);
 	assert_int_equal(expected, ITEMS);
 	assert_int_equal(wrong, 0);
 }
@@ -87,9 +89,31 @@ static void it_has_a_limit(void **test)
 	while (backlog_has_room(&backlog))
 		add(n++);
 	assert_true(n > 1000 && n < 100000);
-	backlog_take(&backlog, check, NULL);
+	backlog_take(&backlog, check, NULL, NULL);
 	assert_true(backlog_has_room(&backlog));
 	assert_int_equal(expected, n);
+}
+
+static bool after_two(void *ctx)
+{
+	(void)ctx;
+	return rounds++ >= 2;
+}
+
+/* What is left waits for the next time. */
+static void it_can_be_enough(void **test)
+{
+	uint32_t n = 0;
+
+	(void)test;
+	rounds = 0;
+	while (n < ITEMS)
+		add(n++);
+	assert_false(backlog_take(&backlog, check, after_two, NULL));
+	assert_true(expected > 0 && expected < n);
+	assert_true(backlog_take(&backlog, check, NULL, NULL));
+	assert_int_equal(expected, n);
+	assert_int_equal(wrong, 0);
 }
 
 static void large_items(void **test)
@@ -116,7 +140,7 @@ static void two_threads(void **test)
 	(void)test;
 	assert_int_equal(pthread_create(&thread, NULL, add_all, NULL), 0);
 	while (expected < ITEMS && !wrong)
-		backlog_take(&backlog, check, NULL);
+		backlog_take(&backlog, check, NULL, NULL);
 	assert_int_equal(pthread_join(thread, NULL), 0);
 	assert_int_equal(wrong, 0);
 }
@@ -127,6 +151,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(what_is_added_comes_in_order),
 		TEST(it_has_a_limit),
+		TEST(it_can_be_enough),
 		TEST(large_items),
 		TEST(two_threads),
 	};

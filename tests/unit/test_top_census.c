@@ -222,6 +222,39 @@ static void a_whole_world_is_seen(void **test)
 	assert_int_equal(census_count(&census), 5);
 }
 
+static bool after_some(void *ctx)
+{
+	int *left = ctx;
+
+	return (*left)-- <= 0;
+}
+
+/* Wherever it is told to stop, it does, and says so. */
+static void it_stops_when_it_is_enough(void **test)
+{
+	struct seen seen = {0};
+	struct census_visitor visitor = {wants, see, &seen};
+	struct census census;
+	int some, left, error = -ECANCELED;
+
+	(void)test;
+	make_world();
+	assert_int_equal(census_open(&census, &made_up, SEMAPHORE), 0);
+	census.enough = after_some;
+	census.enough_ctx = &left;
+	for (some = 0; error == -ECANCELED; some++) {
+		left = some;
+		memset(&seen, 0, sizeof(seen));
+		error = census_cells(&census, &visitor);
+		assert_true(seen.cells <= 5);
+	}
+	assert_int_equal(error, 0);
+	assert_int_equal(seen.cells, 5);
+	assert_true(some > 3);
+	left = 0;
+	assert_int_equal(census_count(&census), 0);
+}
+
 static void only_what_is_wanted_costs(void **test)
 {
 	struct seen seen = {.only = 5};
@@ -430,6 +463,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_whole_world_is_seen),
+		cmocka_unit_test(it_stops_when_it_is_enough),
 		cmocka_unit_test(only_what_is_wanted_costs),
 		cmocka_unit_test(another_version_is_refused),
 		cmocka_unit_test(lists_that_go_round_end),

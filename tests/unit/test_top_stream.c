@@ -195,6 +195,43 @@ static void a_thread_id_can_come_again(void **test)
 	assert_int_equal(stream_missing(&stream), 0);
 }
 
+/*
+ * News of a loss come when the id already belongs to another thread: they
+ * fill the gap of the one before, and make none in the numbers of this one.
+ */
+static void a_loss_of_the_thread_before(void **test)
+{
+	static struct hy_block block, lost;
+
+	(void)test;
+	begin(&lost, 5, 2);
+	record(&lost, 3, FIRE);
+	begin(&block, 5, 1);
+	record(&block, 3, FIRE);
+	deliver(&block);
+	block.sequence = 4;
+	deliver(&block);
+	assert_int_equal(stream_missing(&stream), 2);
+	begin(&block, 5, 1);
+	block.base_ns = 2000000;
+	record(&block, 3, FIRE);
+	deliver(&block);
+	assert_int_equal(stream_missing(&stream), 2);
+	lose(&lost);
+	lost.sequence = 3;
+	lose(&lost);
+	assert_int_equal(stream_missing(&stream), 0);
+	/* Its last block was in no gap. */
+	lost.sequence = 5;
+	lose(&lost);
+	assert_int_equal(stream_missing(&stream), 0);
+	block.sequence = 2;
+	deliver(&block);
+	assert_int_equal(stream_missing(&stream), 0);
+	assert_int_equal(fires_of(3), 4);
+	assert_int_equal(model.lost.fires, 3);
+}
+
 static void what_is_older_does_not_count(void **test)
 {
 	static struct hy_block block, late;
@@ -349,6 +386,7 @@ int main(void)
 		WITH_STREAM(a_loss_is_what_was_not_peeked),
 		WITH_STREAM(a_block_that_never_came_is_missing),
 		WITH_STREAM(a_thread_id_can_come_again),
+		WITH_STREAM(a_loss_of_the_thread_before),
 		WITH_STREAM(what_is_older_does_not_count),
 		WITH_STREAM(losses_of_the_library_show),
 		WITH_STREAM(what_is_no_block_is_left_out),
