@@ -92,12 +92,28 @@ static void narrow(void)
 	}
 }
 
+/*
+ * Never two empty lines in a row.  Where maps are empty bpftrace prints them
+ * as empty lines, each version in its way, so the one that was tried decides.
+ */
+static void dense(void)
+{
+	char *version = CAPTURE(NULL, "bpftrace", "--version");
+
+	if (version && strstr(version, "v0.17.") && strstr(out, "\n\n\n")) {
+		print_message("%s", out);
+		fail_msg("empty lines in a row");
+	}
+	free(version);
+}
+
 static void end(void)
 {
 	assert_int_equal(run_kill(script, SIGINT), 0);
 	assert_int_equal(run_wait(script, RUN_LIMIT), 0);
 	out = run_out(script);
 	narrow();
+	dense();
 }
 
 /* The three in a row. */
@@ -228,16 +244,16 @@ static void fanouts(void **state)
 	{
 		trace(name, "fanouts.bt", NULL,
 		      "sets 23 repeats 5 diamonds 11 batches 7");
-		assert_int_equal(of_cell("@fanouts", "dial"), 30);
-		assert_int_equal(of_cell("@fanouts", "double"), 30);
-		assert_int_equal(of_cell("@fanouts", "sum"), 30);
-		assert_int_equal(of_cell("@fanouts", "knob"), 7);
-		assert_int_equal(of_cell("@fanouts", "tap"), 11);
-		assert_int_equal(of_cell("@fanouts", "left"), 11);
-		assert_int_equal(of_cell("@fanouts", "right"), 11);
-		assert_int_equal(of_cell("@fanouts", "join"), 22);
-		assert_int_equal(lines_with("@fanouts["), 8);
-		assert_int_equal(number("@total_fanouts"), 152);
+		assert_int_equal(of_cell("@fanouts_of_cell", "dial"), 30);
+		assert_int_equal(of_cell("@fanouts_of_cell", "double"), 30);
+		assert_int_equal(of_cell("@fanouts_of_cell", "sum"), 30);
+		assert_int_equal(of_cell("@fanouts_of_cell", "knob"), 7);
+		assert_int_equal(of_cell("@fanouts_of_cell", "tap"), 11);
+		assert_int_equal(of_cell("@fanouts_of_cell", "left"), 11);
+		assert_int_equal(of_cell("@fanouts_of_cell", "right"), 11);
+		assert_int_equal(of_cell("@fanouts_of_cell", "join"), 22);
+		assert_int_equal(lines_with("@fanouts_of_cell["), 8);
+		assert_int_equal(number("@fanouts_in_all"), 152);
 		assert_int_equal(number("@untracked"), 0);
 	}
 }
@@ -248,8 +264,8 @@ static void fanouts_of_too_many_cells(void **state)
 	(void)state;
 	NEED_BPF();
 	trace(programs[0], "fanouts.bt", NULL, "-m 4201 many 4201");
-	assert_int_equal(lines_with("@fanouts["), 20);
-	assert_int_equal(number("@total_fanouts"), 4201);
+	assert_int_equal(lines_with("@fanouts_of_cell["), 20);
+	assert_int_equal(number("@fanouts_in_all"), 4201);
 	assert_int_equal(number("@untracked"), 4201 - 4096);
 }
 
@@ -264,39 +280,108 @@ static void fanouts_of_a_program_that_ends(void **state)
 	assert_int_equal(run_wait(program, RUN_LIMIT), 128 + SIGKILL);
 	assert_int_equal(run_wait(script, RUN_LIMIT), 0);
 	out = run_out(script);
-	assert_int_equal(of_cell("@fanouts", "dial"), 23);
-	assert_int_equal(number("@total_fanouts"), 69);
+	assert_int_equal(of_cell("@fanouts_of_cell", "dial"), 23);
+	assert_int_equal(number("@fanouts_in_all"), 69);
+}
+
+/* What the rows "@map[ID, name, WHATEVER]: N" of a cell have together. */
+static long long sum_of_cell(const char *map, const char *name)
+{
+	char start[64], middle[64];
+	long long sum = 0;
+
+	snprintf(start, sizeof(start), "\n%s[", map);
+	snprintf(middle, sizeof(middle), ", %s, ", name);
+	for (const char *at = out; (at = strstr(at, start)); at++) {
+		const char *key = at + strlen(start);
+
+		key += strspn(key, "0123456789");
+		if (!strncmp(key, middle, strlen(middle)))
+			sum += strtoll(strstr(key, "]: ") + 3, NULL, 10);
+	}
+	return sum;
+}
+
+/* The id of the cell that is in the last row of the map. */
+static long long last_of(const char *map)
+{
+	char start[64];
+	const char *last = NULL;
+
+	snprintf(start, sizeof(start), "\n%s[", map);
+	for (const char *at = out; (at = strstr(at, start)); at++)
+		last = at + strlen(start);
+	assert_non_null(last);
+	return strtoll(last, NULL, 10);
 }
 
 static void fanout_latency(void **state)
 {
+	static const char *const names[] = {"dial", "double", "sum",  "tap",
+					    "left", "right",  "join", "lever"};
+
 	(void)state;
 	NEED_BPF();
 	FOR_BOTH(name)
 	{
-		trace(name, "fanout_latency.bt", NULL, "sets 23 diamonds 7");
-		assert_int_equal(in_histogram(cell_rest("@ns", "dial")), 23);
-		assert_int_equal(in_histogram(cell_rest("@ns", "double")), 23);
-		assert_int_equal(in_histogram(cell_rest("@ns", "sum")), 23);
-		assert_int_equal(in_histogram(cell_rest("@ns", "tap")), 7);
-		assert_int_equal(in_histogram(cell_rest("@ns", "join")), 14);
-		assert_int_equal(number("@cells"), 7);
-		assert_int_equal(number("@total_fanouts"), 69 + 35);
-		assert_int_equal(lines_with("@cell_ns["), 7);
-		assert_true(of_cell("@cell_ns", "dial") > 0);
+		long long sum = 0;
+
+		trace(name, "fanout_latency.bt", NULL,
+		      "sets 23 diamonds 7 slow 3 100");
+		for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+			long long ns = of_cell("@ns_of_cell", names[i]);
+
+			assert_true(of_cell("@longest_of_cell", names[i]) <=
+				    ns);
+			sum += ns;
+		}
+		assert_int_equal(lines_with("@ns_of_cell["), 8);
+		assert_int_equal(lines_with("@longest_of_cell["), 8);
+		assert_int_equal(number("@ns_in_all"), sum);
+		assert_int_equal(number("@fanouts_in_all"), 69 + 35 + 3);
+		assert_int_equal(histogram("@ns_per_fanout"), 69 + 35 + 3);
+		assert_int_equal(number("@ns_per_fanout_longest"),
+				 of_cell("@longest_of_cell", "lever"));
+		assert_int_equal(lines_with("@ns_per_fanout_of_cell["), 0);
 		assert_int_equal(number("@untracked"), 0);
-		assert_int_equal(lines_with("@ns_of_other_cells: \n"), 0);
 	}
+}
+
+/*
+ * Three slow fan-outs among many fast ones: theirs is the last row.  Their
+ * number, given to the script, has a histogram of its own.
+ */
+static void fanout_latency_of_the_slowest(void **state)
+{
+	char id[32], row[96];
+
+	(void)state;
+	NEED_BPF();
+	trace(programs[0], "fanout_latency.bt", NULL, "sets 53 slow 3 100");
+	snprintf(id, sizeof(id), "%lld", last_of("@ns_of_cell"));
+	snprintf(row, sizeof(row), "@ns_of_cell[%s, lever]: ", id);
+	assert_int_equal(lines_with(row), 1);
+	assert_int_equal(last_of("@within"), atoll(id));
+	assert_int_equal(last_of("@longest_of_cell"), atoll(id));
+	assert_int_equal(sum_of_cell("@within", "lever"),
+			 of_cell("@ns_of_cell", "lever"));
+
+	trace(programs[0], "fanout_latency.bt", id, "sets 53 slow 3 100");
+	assert_int_equal(lines_with("@ns_per_fanout_of_cell["), 1);
+	assert_int_equal(
+		in_histogram(cell_rest("@ns_per_fanout_of_cell", "lever")), 3);
+	assert_int_equal(histogram("@ns_per_fanout"), 3 * 53 + 3);
 }
 
 static void fanout_latency_of_too_many_cells(void **state)
 {
 	(void)state;
 	NEED_BPF();
-	trace(programs[0], "fanout_latency.bt", NULL, "-m 151 many 151");
-	assert_int_equal(number("@cells"), 128);
-	assert_int_equal(number("@total_fanouts"), 151);
-	assert_int_equal(histogram("@ns_of_other_cells"), 151 - 128);
+	trace(programs[0], "fanout_latency.bt", NULL, "-m 4201 many 4201");
+	assert_int_equal(lines_with("@ns_of_cell["), 20);
+	assert_int_equal(number("@fanouts_in_all"), 4201);
+	assert_int_equal(histogram("@ns_per_fanout"), 4201);
+	assert_int_equal(number("@untracked"), 4201 - 4096);
 }
 
 static void refires(void **state)
@@ -306,20 +391,19 @@ static void refires(void **state)
 	FOR_BOTH(name)
 	{
 		trace(name, "refires.bt", NULL, "sets 7 diamonds 23");
-		assert_int_equal(of_cell("@refires", "join"), 23);
-		assert_int_equal(lines_with("@refires["), 1);
-		assert_int_equal(of_cell("@percent", "join"), 50);
-		assert_int_equal(of_cell("@percent", "left"), 0);
-		assert_int_equal(of_cell("@percent", "dial"), 0);
-		assert_int_equal(lines_with("@percent["), 7);
-		assert_int_equal(number("@total_fires"), 3 * 7 + 5 * 23);
-		assert_int_equal(number("@total_refires"), 23);
-		assert_int_equal(number("@total_percent"), 2300 / 136);
-		assert_int_equal(number("@total_passes"), 30);
+		assert_int_equal(of_cell("@refires_of_cell", "join"), 23);
+		assert_int_equal(lines_with("@refires_of_cell["), 1);
+		assert_int_equal(of_cell("@refires_percent_of_cell", "join"),
+				 50);
+		assert_int_equal(lines_with("@refires_percent_of_cell["), 1);
+		assert_int_equal(number("@fires_in_all"), 3 * 7 + 5 * 23);
+		assert_int_equal(number("@refires_in_all"), 23);
+		assert_int_equal(number("@wasted_percent"), 2300 / 136);
+		assert_int_equal(number("@passes_in_all"), 30);
 		assert_int_equal(in_bucket("@refires_per_pass", "[0]"), 7);
 		assert_int_equal(in_bucket("@refires_per_pass", "[1]"), 23);
 		assert_int_equal(histogram("@refires_per_pass"), 30);
-		assert_int_equal(number("@refires_worst_pass"), 1);
+		assert_int_equal(number("@refires_per_pass_worst"), 1);
 		assert_int_equal(number("@untracked"), 0);
 	}
 }
@@ -364,15 +448,15 @@ static void slow_subscribers_all(void **state)
 		wait_slow_lines(30);
 		end();
 		assert_int_equal(slow_lines(), 30);
-		assert_int_equal(of_cell("@slow", "lever"), 23);
-		assert_int_equal(of_cell("@slow", "sum"), 7);
-		assert_int_equal(lines_with("@slow["), 2);
-		assert_int_equal(lines_with("@slow_max_us["), 2);
+		assert_int_equal(of_cell("@slow_of_cell", "lever"), 23);
+		assert_int_equal(of_cell("@slow_of_cell", "sum"), 7);
+		assert_int_equal(lines_with("@slow_of_cell["), 2);
+		assert_int_equal(lines_with("@us_of_slowest["), 2);
 		assert_int_equal(lines_with("@where_slow["), 2);
 		assert_int_equal(lines_with("@where_slow[on_lever, "), 1);
 		assert_int_equal(lines_with("@where_slow[on_sum, "), 1);
-		assert_int_equal(number("@total_calls"), 30);
-		assert_int_equal(number("@total_slow"), 30);
+		assert_int_equal(number("@calls_in_all"), 30);
+		assert_int_equal(number("@slow_in_all"), 30);
 		assert_int_equal(number("@untracked"), 0);
 	}
 }
@@ -389,10 +473,10 @@ static void slow_subscribers_over_threshold(void **state)
 	end();
 	assert_non_null(strstr(out, "slower than 300000 us"));
 	assert_int_equal(slow_lines(), 3);
-	assert_int_equal(of_cell("@slow", "lever"), 3);
-	assert_true(of_cell("@slow_max_us", "lever") >= 400000);
-	assert_int_equal(number("@total_calls"), 26);
-	assert_int_equal(number("@total_slow"), 3);
+	assert_int_equal(of_cell("@slow_of_cell", "lever"), 3);
+	assert_true(of_cell("@us_of_slowest", "lever") >= 400000);
+	assert_int_equal(number("@calls_in_all"), 26);
+	assert_int_equal(number("@slow_in_all"), 3);
 }
 
 /* Without an argument the threshold is 1 ms. */
@@ -405,8 +489,8 @@ static void slow_subscribers_default(void **state)
 	wait_slow_lines(7);
 	end();
 	assert_non_null(strstr(out, "slower than 1000 us"));
-	assert_int_equal(number("@total_calls"), 7);
-	assert_int_equal(number("@total_slow"), 7);
+	assert_int_equal(number("@calls_in_all"), 7);
+	assert_int_equal(number("@slow_in_all"), 7);
 }
 
 static void writes(void **state)
@@ -416,20 +500,20 @@ static void writes(void **state)
 	FOR_BOTH(name)
 	{
 		trace(name, "writes.bt", NULL, "sets 23 repeats 5 diamonds 3");
-		assert_int_equal(of_cell("@writes", "dial"), 28);
-		assert_int_equal(of_cell("@writes", "double"), 23);
-		assert_int_equal(of_cell("@writes", "sum"), 23);
-		assert_int_equal(of_cell("@writes", "tap"), 3);
-		assert_int_equal(of_cell("@writes", "left"), 3);
-		assert_int_equal(of_cell("@writes", "right"), 3);
-		assert_int_equal(of_cell("@writes", "join"), 6);
-		assert_int_equal(lines_with("@writes["), 7);
-		assert_int_equal(of_cell("@unchanged", "dial"), 5);
-		assert_int_equal(lines_with("@unchanged["), 1);
-		assert_int_equal(histogram("@total_per_second"), 89);
-		assert_int_equal(number("@total_writes"), 89);
-		assert_int_equal(number("@total_unchanged"), 5);
-		assert_int_equal(number("@total_unchanged_percent"), 500 / 89);
+		assert_int_equal(of_cell("@writes_of_cell", "dial"), 28);
+		assert_int_equal(of_cell("@writes_of_cell", "double"), 23);
+		assert_int_equal(of_cell("@writes_of_cell", "sum"), 23);
+		assert_int_equal(of_cell("@writes_of_cell", "tap"), 3);
+		assert_int_equal(of_cell("@writes_of_cell", "left"), 3);
+		assert_int_equal(of_cell("@writes_of_cell", "right"), 3);
+		assert_int_equal(of_cell("@writes_of_cell", "join"), 6);
+		assert_int_equal(lines_with("@writes_of_cell["), 7);
+		assert_int_equal(of_cell("@unchanged_of_cell", "dial"), 5);
+		assert_int_equal(lines_with("@unchanged_of_cell["), 1);
+		assert_int_equal(histogram("@writes_by_second_of_run"), 89);
+		assert_int_equal(number("@writes_in_all"), 89);
+		assert_int_equal(number("@unchanged_in_all"), 5);
+		assert_int_equal(number("@unchanged_percent"), 500 / 89);
 		assert_int_equal(number("@untracked"), 0);
 	}
 }
@@ -441,18 +525,20 @@ static void batches(void **state)
 	FOR_BOTH(name)
 	{
 		trace(name, "batches.bt", NULL, "batches 7 sets 11");
-		assert_int_equal(lines_with("@batches["), 1);
-		assert_int_equal(number("@total_batches"), 7);
-		assert_int_equal(number("@total_batch_writes"), 35);
-		assert_int_equal(number("@total_batch_coalesced"), 21);
-		assert_int_equal(number("@total_batch_cells_fired"), 28);
-		assert_int_equal(in_bucket("@batch_writes", "[4, 8)"), 7);
-		assert_int_equal(in_bucket("@batch_coalesced", "[2, 4)"), 7);
-		assert_int_equal(in_bucket("@batch_cells_fired", "[4, 8)"), 7);
-		assert_int_equal(number("@total_passes"), 18);
-		assert_int_equal(number("@total_pass_fires"), 28 + 33);
-		assert_int_equal(in_bucket("@pass_fires", "[4, 8)"), 7);
-		assert_int_equal(in_bucket("@pass_fires", "[2, 4)"), 11);
+		assert_int_equal(lines_with("@batches_of_graph["), 1);
+		assert_int_equal(number("@batches_in_all"), 7);
+		assert_int_equal(number("@writes_in_all"), 35);
+		assert_int_equal(number("@coalesced_in_all"), 21);
+		assert_int_equal(number("@cells_fired_in_all"), 28);
+		assert_int_equal(in_bucket("@writes_per_batch", "[4, 8)"), 7);
+		assert_int_equal(in_bucket("@coalesced_per_batch", "[2, 4)"),
+				 7);
+		assert_int_equal(in_bucket("@cells_fired_per_batch", "[4, 8)"),
+				 7);
+		assert_int_equal(number("@passes_in_all"), 18);
+		assert_int_equal(number("@fires_in_all"), 28 + 33);
+		assert_int_equal(in_bucket("@fires_per_pass", "[4, 8)"), 7);
+		assert_int_equal(in_bucket("@fires_per_pass", "[2, 4)"), 11);
 		assert_int_equal(number("@untracked"), 0);
 	}
 }
@@ -467,18 +553,61 @@ static void live_cells(void **state)
 	FOR_BOTH(name)
 	{
 		trace(name, "live_cells.bt", NULL, "make 23 drop 7 prune 5");
-		assert_int_equal(number("@cells[garden.c:7, source]"), 16);
-		assert_int_equal(number("@cells[garden.c:3, map]"), -5);
-		assert_int_equal(lines_with("@cells["), 2);
-		assert_int_equal(number("@bytes[garden.c:7, source]"),
+		assert_int_equal(number("@cells_of_site[garden.c:7, source]"),
+				 16);
+		assert_int_equal(number("@cells_of_site[garden.c:3, map]"), -5);
+		assert_int_equal(lines_with("@cells_of_site["), 2);
+		assert_int_equal(number("@bytes_of_site[garden.c:7, source]"),
 				 16 * source);
-		assert_int_equal(number("@bytes[garden.c:3, map]"), -5 * map);
-		assert_int_equal(number("@total_created"), 23);
-		assert_int_equal(number("@total_destroyed"), 12);
-		assert_int_equal(number("@total_cells"), 11);
-		assert_int_equal(number("@total_bytes"), 16 * source - 5 * map);
+		assert_int_equal(number("@bytes_of_site[garden.c:3, map]"),
+				 -5 * map);
+		assert_int_equal(number("@created_in_all"), 23);
+		assert_int_equal(number("@destroyed_in_all"), 12);
+		assert_int_equal(number("@cells_in_all"), 11);
+		assert_int_equal(number("@bytes_in_all"),
+				 16 * source - 5 * map);
 		assert_int_equal(number("@untracked"), 0);
 	}
+}
+
+/* Of a program that does nothing there is a sentence instead of a table. */
+static void nothing(void **state)
+{
+	static const char *const all[][2] = {
+		{"batches.bt", "\nThere was no batch.\n"},
+		{"fanout_latency.bt", "\nNo cell fired.\n"},
+		{"fanouts.bt", "\nNo cell fired.\n"},
+		{"live_cells.bt", "\nNo cell was made or released.\n"},
+		{"refires.bt", "\nNo cell re-fired.\n"},
+		{"slow_subscribers.bt", "\nNo call was that slow.\n"},
+		{"writes.bt", "\nNo cell was written.\n"},
+	};
+
+	(void)state;
+	NEED_BPF();
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		begin(programs[0], all[i][0], NULL, "");
+		work();
+		assert_int_equal(run_kill(script, SIGINT), 0);
+		assert_int_equal(run_wait(script, RUN_LIMIT), 0);
+		out = run_out(script);
+		if (count_text(out, all[i][1]) != 1)
+			fail_msg("%s should say%s", all[i][0], all[i][1]);
+		assert_int_equal(number("@untracked"), 0);
+		assert_int_equal(count_text(out, "last:\n"), 0);
+	}
+}
+
+/* The table of unchanged writes is left out where all were changes. */
+static void writes_that_all_change(void **state)
+{
+	(void)state;
+	NEED_BPF();
+	trace(programs[0], "writes.bt", NULL, "sets 23");
+	assert_int_equal(lines_with("@writes_of_cell["), 3);
+	assert_int_equal(count_text(out, "unchanged, "), 0);
+	assert_int_equal(lines_with("@unchanged_of_cell["), 0);
+	assert_int_equal(number("@unchanged_in_all"), 0);
 }
 
 /* ---- against the storm ---------------------------------------------------- */
@@ -556,10 +685,11 @@ static void storm_fanouts(void **state)
 
 		assert_non_null(truth);
 		assert_true(truth_of(truth, "fires") > 4999);
-		assert_int_equal(number("@total_fanouts"),
+		assert_int_equal(number("@fanouts_in_all"),
 				 truth_of(truth, "fires"));
 		assert_int_equal(number("@untracked"), 0);
-		assert_int_equal(compare_rows(truth, "fanouts", "fires"), 20);
+		assert_int_equal(
+			compare_rows(truth, "fanouts_of_cell", "fires"), 20);
 		json_decref(truth);
 	}
 }
@@ -573,12 +703,13 @@ static void storm_refires(void **state)
 
 		assert_non_null(truth);
 		assert_true(truth_of(truth, "refires") > 0);
-		assert_int_equal(number("@total_fires"),
+		assert_int_equal(number("@fires_in_all"),
 				 truth_of(truth, "fires"));
-		assert_int_equal(number("@total_refires"),
+		assert_int_equal(number("@refires_in_all"),
 				 truth_of(truth, "refires"));
 		assert_int_equal(number("@untracked"), 0);
-		assert_int_equal(compare_rows(truth, "refires", "refires"), 20);
+		assert_int_equal(
+			compare_rows(truth, "refires_of_cell", "refires"), 20);
 		json_decref(truth);
 	}
 }
@@ -591,12 +722,14 @@ static void storm_writes(void **state)
 		json_t *truth = storm("writes.bt", threads[t], "4999");
 
 		assert_non_null(truth);
-		assert_int_equal(number("@total_writes"),
+		assert_int_equal(number("@writes_in_all"),
 				 truth_of(truth, "writes"));
-		assert_int_equal(number("@total_unchanged"),
+		assert_int_equal(number("@unchanged_in_all"),
 				 truth_of(truth, "unchanged"));
-		assert_int_equal(compare_rows(truth, "writes", "writes"), 20);
-		assert_true(compare_rows(truth, "unchanged", "unchanged") > 0);
+		assert_int_equal(
+			compare_rows(truth, "writes_of_cell", "writes"), 20);
+		assert_true(compare_rows(truth, "unchanged_of_cell",
+					 "unchanged") > 0);
 		json_decref(truth);
 	}
 }
@@ -693,6 +826,7 @@ int main(void)
 		cmocka_unit_test(fanouts_of_too_many_cells),
 		cmocka_unit_test(fanouts_of_a_program_that_ends),
 		cmocka_unit_test(fanout_latency),
+		cmocka_unit_test(fanout_latency_of_the_slowest),
 		cmocka_unit_test(fanout_latency_of_too_many_cells),
 		cmocka_unit_test(refires),
 		cmocka_unit_test(slow_subscribers_all),
@@ -701,6 +835,8 @@ int main(void)
 		cmocka_unit_test(writes),
 		cmocka_unit_test(batches),
 		cmocka_unit_test(live_cells),
+		cmocka_unit_test(writes_that_all_change),
+		cmocka_unit_test(nothing),
 		cmocka_unit_test(storm_fanouts),
 		cmocka_unit_test(storm_refires),
 		cmocka_unit_test(storm_writes),
