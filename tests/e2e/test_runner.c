@@ -30,11 +30,12 @@ static void check_run(const char *script, const char *environment,
 	assert_int_equal(write_file(program, whole), 0);
 	free(whole);
 	assert_int_equal(chmod(program, 0755), 0);
-	text = run_shell(&status,
-			 "tools=$PWD/tests/tools && cd %s && "
-			 "env -u T -u TEST_FILTER -u CI -u LIMIT %s "
-			 "$tools/run_tests.sh build/fake/tests/e2e/test_fake",
-			 temp_dir(), environment);
+	text = run_shell(
+		&status,
+		"tools=\"$PWD/tests/tools\" && cd %s && "
+		"env -u T -u TEST_FILTER -u CI -u LIMIT %s "
+		"\"$tools/run_tests.sh\" build/fake/tests/e2e/test_fake",
+		temp_dir(), environment);
 	last = text + strlen(text);
 	while (last > text && last[-1] == '\n')
 		*--last = '\0';

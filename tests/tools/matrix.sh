@@ -15,7 +15,7 @@
 #   linker   bfd, gold, lld
 #   variant  plain, gc (--gc-sections), icf (--gc-sections --icf=all)
 #
-# FOLDER is for one run: objects that are there already are taken as they are.
+# FOLDER, an absolute path, is for one run: objects that are there already are taken as they are.
 # Prints "built NAME", "left out NAME" where the toolchain cannot link an empty
 # program that way, or "failed NAME" with what the linker said.
 
@@ -24,7 +24,8 @@ folder=$1
 cc=$2
 opt=$3
 only=${4-}
-root=$(cd "$(dirname "$0")/../.." && pwd)
+# Everything by relative paths: that of the tree may have blanks.
+cd "$(dirname "$0")/../.." || exit 1
 objects=$folder/obj-$cc-$opt
 mkdir -p "$objects"
 
@@ -36,9 +37,9 @@ esac
 # As the Makefile does, but for the warnings and debug information.
 flags="$flags -std=gnu11 -fPIC -fno-omit-frame-pointer
 	-fno-optimize-sibling-calls -fvisibility=hidden -D_GNU_SOURCE
-	-DHYPHAE_PROBES=1 -I$root/include -I$root/src -I$root"
+	-DHYPHAE_PROBES=1 -Iinclude -Isrc -I."
 
-for source in "$root"/src/*/*.c "$root"/tests/e2e/prog_all.c; do
+for source in src/*/*.c tests/e2e/prog_all.c; do
 	name=$(basename "$(dirname "$source")")_$(basename "$source" .c)
 	echo "$source $objects/$name.o"
 done >"$objects/list"
