@@ -80,7 +80,13 @@ struct hy_block {
 	hy_u32 passes;	 /* outermost passes that ended in this block */
 	hy_u32 version;	 /* HY_ABI_VERSION */
 	hy_u64 lost;	 /* records of the process that found no memory */
-	hy_u64 reserved[2];
+	/*
+	 * 1 in the last hit of a process that exits as it should (thread: the
+	 * one that exits, sequence, count and passes 0).  A process that ends
+	 * without it has taken its last records with it.
+	 */
+	hy_u64 farewell;
+	hy_u64 reserved;
 	struct hy_record records[HY_BLOCK_RECORDS];
 };
 #define HY_BLOCK_HEADER 64

@@ -5,7 +5,8 @@
  * A batch belongs to the thread that opened it.  Its writes are kept apart
  * until the outermost end: the last value of each cell wins, cells whose
  * value ends up where it was are silent, every derived cell is computed at
- * most once.  Other threads see all of it or none.
+ * most once.  Derived cells and subscribers see all of it or none; single
+ * reads by other threads may fall in between.
  */
 #ifndef HYPHAE_BATCH_H
 #define HYPHAE_BATCH_H
@@ -25,8 +26,11 @@ extern "C" {
 HYPHAE_API int hyphae_batch_begin(struct hyphae_graph *graph);
 
 /*
- * End it; the outermost end propagates.  Returns 0, -EINVAL without a batch,
- * -ELOOP, or the first error of a subscriber.  Probe: batch_done.
+ * End it; the outermost end propagates, or leaves that to the thread that
+ * does (without memory for that it waits for it).  Returns 0, -EINVAL without
+ * a batch, -EPERM in a compute function, -ELOOP, or the first error of a
+ * subscriber.  -ENOMEM, only when a batch from outside is ended in a
+ * subscriber: it is still open.  Probe: batch_done.
  */
 HYPHAE_API int hyphae_batch_end(struct hyphae_graph *graph);
 

@@ -18,6 +18,9 @@ extern "C" {
 /* hyphae_cell_set() and its kin: the value was equal, so nothing ran. */
 #define HYPHAE_UNCHANGED 1
 
+/* Errors are -1 to -HYPHAE_ERRNO_MAX, as the kernel's are. */
+#define HYPHAE_ERRNO_MAX 4095
+
 /* The longest name, in bytes without the NUL. */
 #define HYPHAE_NAME_MAX 255
 
@@ -114,7 +117,7 @@ HYPHAE_API int hyphae_string_get(const struct hyphae_cell *cell,
 /*
  * End a source cell.  Cells and subscribers that follow it get the signal
  * once, after the last value; nothing follows it.  `message` may be NULL;
- * `code` is a negative errno.  A value written before a failure in the same
+ * `code` is -1 to -HYPHAE_ERRNO_MAX, else -EINVAL.  A value written before a failure in the same
  * batch is told first, in a wave of its own.  -ESHUTDOWN: it has ended before.
  * Probes: notify, error (for fail), fanout.
  */

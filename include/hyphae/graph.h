@@ -37,8 +37,8 @@ enum hyphae_graph_flags {
 HYPHAE_API struct hyphae_graph *hyphae_graph_new(unsigned int flags);
 
 /*
- * Release the graph and everything in it: all its handles become stale, and
- * nothing has to be given back any more.
+ * Dispose its scopes, and release the graph and everything in it: all its
+ * handles become stale, and nothing has to be given back any more.
  * NULL is allowed.  -EBUSY inside a batch or a callback of this graph.
  * No other thread may be using the graph.
  */

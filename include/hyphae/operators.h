@@ -51,7 +51,10 @@ HYPHAE_API struct hyphae_cell *hyphae_map_at(struct hyphae_cell *input,
 /* 1: let the value pass; 0: keep the previous one; or a negative errno. */
 typedef int (*hyphae_filter_fn)(const void *input, void *ctx);
 
-/* The values of `input` that pass.  Has no value until one does. */
+/*
+ * The values of `input` that pass.  Has no value until one does, and keeps an
+ * error of its input or of fn until a value passes.
+ */
 #define hyphae_filter(input, fn, ctx)                                          \
 	hyphae_filter_at(input, fn, ctx, HYPHAE_HERE)
 HYPHAE_API struct hyphae_cell *hyphae_filter_at(struct hyphae_cell *input,

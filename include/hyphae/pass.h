@@ -73,7 +73,10 @@ HYPHAE_API void hyphae_report_done(struct hyphae_report *report);
  */
 HYPHAE_API bool hyphae_watched(void);
 
-/* fn(ctx) in a pass, and its report.  Returns fn's result or -ENOMEM. */
+/*
+ * fn(ctx) in a pass, and its report (empty inside another pass, which will
+ * have it all).  Returns fn's result, or -ENOMEM.
+ */
 HYPHAE_API int hyphae_pass(int (*fn)(void *ctx), void *ctx,
 			   struct hyphae_report *ret_report);
 

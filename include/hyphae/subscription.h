@@ -47,7 +47,8 @@ typedef int (*hyphae_subscriber_fn)(const struct hyphae_signal *signal,
 				    void *ctx);
 
 enum hyphae_subscription_flags {
-	HYPHAE_SKIP_INITIAL = 1, /* do not call with the current value */
+	HYPHAE_SKIP_INITIAL =
+		1, /* not with the current value; the end is told */
 };
 
 /*

@@ -80,16 +80,35 @@ int hyphae_batch_begin(struct hyphae_graph *handle)
 	return r;
 }
 
+/*
+ * Become the drainer, or leave the batch to whoever is.  If there is no
+ * memory for that (there is for our own next wave: drain.c made room), wait
+ * until the other one is done.
+ */
+static int drain_or_leave(struct hy_graph *g, struct hy_batch *batch,
+			  bool *ret_drainer)
+{
+	int r;
+
+	while (!(*ret_drainer = hy_drain_begin(g))) {
+		bool mine = g->drainer == hy_thread_of(g);
+
+		r = hy_log_merge(g, mine ? &g->next : &g->inbox, &batch->log);
+		if (r == 0 || mine)
+			return r;
+		hy_wait_idle(g);
+	}
+	return 0;
+}
+
 /* Run what the batch holds, or leave it to whoever propagates. */
 static int flush_batch(struct hy_graph *g, struct hy_batch *batch)
 {
 	uint64_t writes = batch->log.writes, coalesced = batch->log.coalesced;
+	bool drainer;
+	int r = drain_or_leave(g, batch, &drainer);
 
-	if (!hy_drain_begin(g)) {
-		struct hy_log *to =
-			g->drainer == hy_thread_of(g) ? &g->next : &g->inbox;
-		int r = hy_log_merge(g, to, &batch->log);
-
+	if (!drainer) {
 		if (r == 0 && hy_watched())
 			hy_watch_batch(g, batch->pass, writes, 0, coalesced);
 		return r;
@@ -178,15 +197,14 @@ static int settle_locked(struct hy_graph *g)
 		close_batch(g, batch);
 		r = flush_batch(g, batch);
 		batch->pass = pass_of_batch(g);
+		probe_batch(g, batch->pass); /* of what is still to come */
 		batch->next = t->batches;
 		t->batches = batch;
 		g->open_batches++;
 		hy_busy(g, BUSY_BATCH, 0);
 	}
-	g->waiters++;
 	while (g->drainer)
-		pthread_cond_wait(&g->idle, &g->lock);
-	g->waiters--;
+		hy_wait_idle(g);
 	return r;
 }
 

@@ -7,6 +7,7 @@
 #include "core/drain.h"
 #include "core/log.h"
 #include "core/node.h"
+#include "core/queue.h"
 #include "core/release.h"
 #include "core/scope.h"
 #include "core/utf8.h"
@@ -98,7 +99,9 @@ int hyphae_cell_unref(struct hyphae_cell *handle)
 		return -ESTALE;
 	g = hy_graph_of(c);
 	hy_lock(g);
-	if (hy_cell(handle) && !(c->flags & F_DEAD)) {
+	/* Not the references that followers and logs hold: yours are gone. */
+	if (hy_cell(handle) && !(c->flags & F_DEAD) &&
+	    hy_cold_of(c)->refs > c->targets + hy_cold_of(c)->pending) {
 		hy_cell_put(g, c);
 		hy_bury(g);
 		r = 0;
@@ -131,7 +134,8 @@ static inline int write_fast(struct hy_graph *g, struct hy_cell *c,
 	if (hy_watched())
 		hy_watch_pass_open(g);
 	r = hy_notify(g, c, type, HYPHAE_VALUE, word);
-	if (unlikely(g->next.count || hy_has_dead(g) || g->result) ||
+	if (unlikely(g->next.count || hy_has_dead(g) || g->result ||
+		     hy_queue_used(&g->queue)) ||
 	    hy_watched())
 		return finish_slowly(g, r);
 	g->drainer = NULL;
@@ -161,15 +165,17 @@ static int write_boxed(struct hy_graph *g, struct hyphae_cell *handle,
 {
 	struct hy_cell *c = hy_cell(handle);
 	struct hy_box *box = NULL;
+	bool alive;
 	uint64_t word;
 	int r;
 
 	hy_lock(g);
-	if (hy_cell(handle) && !(c->flags & F_DEAD))
+	alive = hy_cell(handle) && !(c->flags & F_DEAD);
+	if (alive)
 		box = hy_box_take(c);
 	hy_unlock(g);
 	if (!box)
-		return hy_cell(handle) ? -ENOMEM : -ESTALE;
+		return alive ? -ENOMEM : -ESTALE;
 	r = hy_word_make(g, type, value, box, &word);
 	if (r) {
 		hy_free(box);
@@ -208,7 +214,7 @@ int hyphae_cell_fail(struct hyphae_cell *handle, int code, const char *message)
 
 	if (!c)
 		return hy_bad_handle(handle);
-	if (code >= 0)
+	if (code >= 0 || code < -HYPHAE_ERRNO_MAX)
 		return -EINVAL;
 	error = hy_error_new(code, message);
 	if (error->code == -ENOMEM && code != -ENOMEM) {

@@ -31,7 +31,7 @@ static bool inputs_have_values(struct hy_derived *d)
 
 static bool inputs_ended(struct hy_derived *d)
 {
-	return d->cell.flags & F_NARY ? d->fan_in->ended >= d->fan_in->count
+	return d->cell.flags & F_NARY ? d->fan_in->ended == d->fan_in->count
 				      : (d->one.input->flags & F_ENDED) != 0;
 }
 

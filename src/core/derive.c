@@ -310,6 +310,8 @@ static struct hyphae_cell *publish(struct hy_graph *g, struct view *view,
 		for (size_t i = 0; i < view->count; i++)
 			d->fan_in->edges[i].input = NULL;
 	handle = hy_cell_made(g, &d->cell);
+	if (d->cell.flags & F_BOXED && d->cell.word && d->op != &hy_op_filter)
+		hy_box_of(d->cell.word)->home = handle;
 	/* Whoever drains takes it along; if nobody does, we do. */
 	if (differs)
 		hy_queue_push(&g->queue, d, F_VALUE_TOUCH);

@@ -96,6 +96,7 @@ int hy_drain_end(struct hy_graph *g, unsigned int waves)
 				hy_pass_open(g, 0);
 			hy_wave(g);
 		} else if (hy_has_dead(g)) {
+			suspects.count = 0; /* may be freed now */
 			hy_reap(g);
 		} else {
 			pass_close(g);
@@ -119,6 +120,13 @@ void hy_bury(struct hy_graph *g)
 {
 	if ((hy_has_dead(g) || hy_queue_used(&g->queue)) && hy_drain_begin(g))
 		hy_drain_end(g, 0);
+}
+
+void hy_wait_idle(struct hy_graph *g)
+{
+	g->waiters++;
+	pthread_cond_wait(&g->idle, &g->lock);
+	g->waiters--;
 }
 
 struct hy_batch *hy_batch_of(struct hy_graph *g)
@@ -165,6 +173,10 @@ static int write_locked(struct hy_graph *g, struct hy_cell *c, uint32_t what,
 		*ret_taken = true;
 		return write_now(g, c, what, word, error);
 	}
+	/* A batch of a subscriber goes to the next wave, whatever happens. */
+	if (batch && g->drainer == hy_thread_of(g) &&
+	    !hy_log_room(g, &g->next, batch->log.count + 1))
+		return -ENOMEM;
 	if (batch)
 		log = &batch->log;
 	else

@@ -27,6 +27,7 @@ static inline void hy_pass_open(struct hy_graph *g, uint64_t id)
 {
 	g->pass = id ? id : hy_pass_new(g);
 	g->pass_open = true;
+	g->clock = 0; /* of a pass that nobody watches any more */
 	if (hy_watched())
 		hy_watch_pass_open(g);
 }
@@ -47,6 +48,9 @@ void hy_bury(struct hy_graph *g);
 int hy_write(struct hy_graph *g, const struct hyphae_cell *handle,
 	     const struct hyphae_type *type, uint32_t what, uint64_t word,
 	     struct hy_error *error);
+
+/* Wait until a drainer has left; the lock is let go of meanwhile. */
+void hy_wait_idle(struct hy_graph *g);
 
 /* The log of this thread's open batch, or NULL. */
 struct hy_batch *hy_batch_of(struct hy_graph *g);

@@ -88,7 +88,8 @@ static NOINLINE void returned(struct hy_graph *g, struct hy_sub *s, int r)
 			hy_sub_end(g, s);
 		return;
 	}
-	if (!g->result)
+	/* A first call beside the drainer is nobody's write. */
+	if (!g->result && g->drainer == hy_thread_of(g))
 		g->result = r;
 	snprintf(text, sizeof(text),
 		 "A subscriber (number %llu) returned error %d; nobody was "

@@ -85,21 +85,40 @@ static void forget(struct hy_graph *g)
 	hy_slots_done(g);
 }
 
+/* Their functions are called while the graph still works. */
+static int dispose_scopes(struct hy_graph *g)
+{
+	struct hyphae_scope *scope;
+	int r = 0;
+
+	while (!r && (scope = hy_scope_any(g))) {
+		hy_unlock(g);
+		r = hyphae_scope_dispose(scope);
+		hy_lock(g);
+	}
+	return r;
+}
+
 int hyphae_graph_free(struct hyphae_graph *handle)
 {
 	struct hy_graph *g = hy_graph(handle);
+	int r;
 
 	if (!handle)
 		return 0;
 	if (!g)
 		return -ESTALE;
 	hy_lock(g);
-	if (g->open_batches || g->drainer || g->entered_scopes ||
+	if (g->open_batches || g->drainer || g->entered_scopes || g->starting ||
 	    hy_guarded(g)) {
 		hy_unlock(g);
 		return -EBUSY;
 	}
-	hy_drain_begin(g);
+	r = dispose_scopes(g);
+	if (r || !hy_drain_begin(g)) {
+		hy_unlock(g);
+		return -EBUSY;
+	}
 	g->freeing = true;
 	end_everything(g);
 	hy_reap(g);

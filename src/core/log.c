@@ -7,9 +7,10 @@
 #include "core/release.h"
 
 /*
- * A cell remembers its newest entry by the epoch of the log and the index.
- * An entry can only hide from that if the cell is in several logs at once, or
- * was, and is left in one that it no longer remembers (epoch 0).
+ * A cell remembers its newest entry by the epoch of the log and the index; an
+ * entry remembers the one before.  While logs forget a cell in the opposite
+ * order, the newest is always known.  When one in the middle does, the cell's
+ * epoch becomes 0, and its entries have to be searched for.
  */
 struct hy_log_entry *hy_log_find(const struct hy_log *log,
 				 const struct hy_cell *c)
@@ -29,7 +30,7 @@ struct hy_log_entry *hy_log_find(const struct hy_log *log,
 }
 
 /* I7: a flush has room to list every cell of its log. */
-static bool make_room(struct hy_graph *g, struct hy_log *log, size_t more)
+bool hy_log_room(struct hy_graph *g, struct hy_log *log, size_t more)
 {
 	struct hy_log_entry *entries;
 	struct hy_cell **gathered;
@@ -54,9 +55,16 @@ static struct hy_log_entry *append(struct hy_graph *g, struct hy_log *log,
 	struct hy_cold *cold = hy_cold_of(c);
 	struct hy_log_entry *entry = &log->entries[log->count];
 
-	if (log->count == 0)
-		log->epoch = ++g->log_epoch;
+	if (log->count == 0) {
+		if (!++g->log_epoch) /* 0 means unknown */
+			g->log_epoch = 1;
+		log->epoch = g->log_epoch;
+	}
 	*entry = (struct hy_log_entry){.cell = c};
+	if (cold->pending) {
+		entry->older_epoch = cold->log_epoch;
+		entry->older_index = cold->log_index;
+	}
 	cold->refs++;
 	cold->pending++;
 	cold->log_epoch = log->epoch;
@@ -65,10 +73,12 @@ static struct hy_log_entry *append(struct hy_graph *g, struct hy_log *log,
 	return entry;
 }
 
-/* Put into an entry what a write brings; what it replaces goes. */
-static void fill(struct hy_graph *g, struct hy_log *log,
-		 struct hy_log_entry *entry, uint32_t what, uint64_t word,
-		 struct hy_error *error)
+/*
+ * Put into an entry what a write brings.  True if that replaces a box, which
+ * is the caller's to give up, in *ret_old.
+ */
+static bool fill(struct hy_log *log, struct hy_log_entry *entry, uint32_t what,
+		 uint64_t word, struct hy_error *error, uint64_t *ret_old)
 {
 	uint64_t old = entry->word;
 	bool replaces = (what & LOG_VALUE) && (entry->what & LOG_VALUE);
@@ -79,66 +89,80 @@ static void fill(struct hy_graph *g, struct hy_log *log,
 		entry->word = word;
 	if (what & LOG_FAIL)
 		entry->error = error;
-	if (!replaces)
-		return;
-	log->coalesced++;
-	if (c->flags & F_BOXED)
-		hy_box_put(g, c->type, hy_box_of(old));
+	*ret_old = old;
+	if (replaces)
+		log->coalesced++;
+	return replaces && c->flags & F_BOXED;
 }
 
 int hy_log_put(struct hy_graph *g, struct hy_log *log, struct hy_cell *c,
 	       uint32_t what, uint64_t word, struct hy_error *error)
 {
 	struct hy_log_entry *entry = hy_log_find(log, c);
+	uint64_t old;
 
 	if (entry && entry->what & (LOG_COMPLETE | LOG_FAIL))
 		return -ESHUTDOWN;
 	if (!entry) {
-		if (!make_room(g, log, 1))
+		if (!hy_log_room(g, log, 1))
 			return -ENOMEM;
 		entry = append(g, log, c);
 	}
 	if (what & LOG_VALUE)
 		log->writes++;
-	fill(g, log, entry, what, word, error);
+	if (fill(log, entry, what, word, error, &old))
+		hy_box_put(g, c->type, hy_box_of(old));
 	return 0;
 }
 
 int hy_log_merge(struct hy_graph *g, struct hy_log *to, struct hy_log *from)
 {
-	if (from->count && !make_room(g, to, from->count))
+	if (from->count && !hy_log_room(g, to, from->count))
 		return -ENOMEM;
+	/* The lock is kept: `to` may be taken and flushed when it is not. */
 	for (size_t i = 0; i < from->count; i++) {
-		struct hy_log_entry part = from->entries[i];
-		struct hy_log_entry *entry = hy_log_find(to, part.cell);
+		struct hy_log_entry *part = &from->entries[i];
+		struct hy_log_entry *entry = hy_log_find(to, part->cell);
+		uint64_t old = part->word;
 
-		hy_log_forget(&part);
+		hy_log_forget(from, part);
 		if (entry && entry->what & (LOG_COMPLETE | LOG_FAIL)) {
 			/* Ended in between by another thread: too late. */
-			if (part.what & LOG_VALUE && part.cell->flags & F_BOXED)
-				hy_box_put(g, part.cell->type,
-					   hy_box_of(part.word));
-			hy_error_unref(part.error);
-			hy_cell_put(g, part.cell);
+			if (!(part->cell->flags & F_BOXED))
+				part->what = 0;
 			continue;
 		}
 		if (!entry)
-			entry = append(g, to, part.cell);
-		fill(g, to, entry, part.what, part.word, part.error);
-		hy_cell_put(g, part.cell);
+			entry = append(g, to, part->cell);
+		part->what = fill(to, entry, part->what, part->word,
+				  part->error, &old)
+				     ? LOG_VALUE
+				     : 0;
+		part->error = NULL;
+		part->word = old;
 	}
 	to->writes += from->writes;
 	to->coalesced += from->coalesced;
+	for (size_t i = 0; i < from->count; i++) {
+		struct hy_log_entry *part = &from->entries[i];
+
+		if (part->what & LOG_VALUE)
+			hy_box_put(g, part->cell->type, hy_box_of(part->word));
+		hy_error_unref(part->error);
+		hy_cell_put(g, part->cell);
+	}
 	from->count = 0;
 	from->writes = from->coalesced = 0;
 	return 0;
 }
 
-void hy_log_forget(struct hy_log_entry *entry)
+void hy_log_forget(const struct hy_log *log, const struct hy_log_entry *entry)
 {
 	struct hy_cold *cold = hy_cold_of(entry->cell);
+	bool newest = cold->log_epoch == log->epoch;
 
-	cold->log_epoch = 0;
+	cold->log_epoch = newest ? entry->older_epoch : 0;
+	cold->log_index = entry->older_index;
 	if (--cold->pending == 0)
 		hy_flags_set(entry->cell, 0, F_PENDING);
 }
@@ -152,7 +176,7 @@ void hy_log_clear(struct hy_graph *g, struct hy_log *log)
 		if (entry->what & LOG_VALUE && c->flags & F_BOXED)
 			hy_box_put(g, c->type, hy_box_of(entry->word));
 		hy_error_unref(entry->error);
-		hy_log_forget(entry);
+		hy_log_forget(log, entry);
 		hy_cell_put(g, c);
 	}
 	log->count = 0;

@@ -13,6 +13,9 @@
 struct hy_log_entry *hy_log_find(const struct hy_log *log,
 				 const struct hy_cell *c);
 
+/* Room for so many more entries, and for a flush of them. */
+bool hy_log_room(struct hy_graph *g, struct hy_log *log, size_t more);
+
 /*
  * Add `what` (one of LOG_...) with its word or error, which the log takes
  * unless it fails.  -ENOMEM, or -ESHUTDOWN after an end in the same log.
@@ -24,7 +27,7 @@ int hy_log_put(struct hy_graph *g, struct hy_log *log, struct hy_cell *c,
 int hy_log_merge(struct hy_graph *g, struct hy_log *to, struct hy_log *from);
 
 /* The entry no longer counts as pending; its parts are the caller's. */
-void hy_log_forget(struct hy_log_entry *entry);
+void hy_log_forget(const struct hy_log *log, const struct hy_log_entry *entry);
 
 /* Give up all entries, their values and their cells. */
 void hy_log_clear(struct hy_graph *g, struct hy_log *log);

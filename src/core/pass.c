@@ -216,16 +216,15 @@ int hyphae_pass(int (*fn)(void *ctx), void *ctx,
 
 	if (!fn || !ret_report)
 		return -EINVAL;
+	*ret_report = (struct hyphae_report){0};
 	r = hyphae_pass_begin();
 	if (r)
 		return r;
 	r = fn(ctx);
 	hyphae_pass_end();
 	/* Nested in another pass there is nothing to take yet: empty. */
-	if (hy_self.pass) {
-		*ret_report = (struct hyphae_report){0};
+	if (hy_self.pass)
 		return r;
-	}
 	taken = hyphae_report_take(ret_report);
 	return r ? r : taken;
 }

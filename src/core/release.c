@@ -25,6 +25,12 @@ void hy_sub_end(struct hy_graph *g, struct hy_sub *s)
 	s->flags |= SUB_DEAD;
 	s->cell->targets--;
 	g->nsubs--;
+	if (!(s->flags & SUB_STARTING)) /* else start() does it */
+		hy_sub_bury(g, s);
+}
+
+void hy_sub_bury(struct hy_graph *g, struct hy_sub *s)
+{
 	s->next_dead = NULL;
 	*g->dead_subs_end = s;
 	g->dead_subs_end = &s->next_dead;
@@ -143,7 +149,7 @@ void hy_reap(struct hy_graph *g)
 	 * While drop functions run, another thread may make a cell that has to
 	 * be computed again, and release it: not while it is queued.
 	 */
-	while (!hy_queue_used(&g->queue)) {
+	while (g->freeing || !hy_queue_used(&g->queue)) {
 		struct hy_sub *s = g->dead_subs;
 		struct hy_cell *c = g->dead_cells;
 

@@ -15,6 +15,7 @@
 /* With the lock held. */
 void hy_cell_put(struct hy_graph *g, struct hy_cell *c);
 void hy_sub_end(struct hy_graph *g, struct hy_sub *s);
+void hy_sub_bury(struct hy_graph *g, struct hy_sub *s);
 
 /* Let go of all inputs: of a cell that ended, or that is released. */
 void hy_unlink_inputs(struct hy_graph *g, struct hy_derived *d);

@@ -16,9 +16,10 @@ enum item_kind { ITEM_CELL, ITEM_SUB, ITEM_CHILD, ITEM_CALL };
 struct hy_scope_item {
 	enum item_kind kind;
 	union {
-		struct hyphae_cell *cell;
-		struct hyphae_subscription *sub;
-		struct hyphae_scope *child;
+		struct { /* an object, and all of its id */
+			void *handle;
+			uint64_t id;
+		};
 		struct {
 			void (*fn)(void *ctx);
 			void *ctx;
@@ -43,18 +44,20 @@ static struct hyphae_scope *handle_of(const struct hy_scope *scope)
 
 /* ---- what is in it -------------------------------------------------------- */
 
+/* A handle tells a part of the id only; an item must never be mistaken. */
 static bool alive(const struct hy_scope_item *item)
 {
-	switch (item->kind) {
-	case ITEM_CELL:
-		return hy_slot(item->cell);
-	case ITEM_SUB:
-		return hy_slot(item->sub);
-	case ITEM_CHILD:
-		return hy_slot(item->child);
-	default:
+	const uint64_t *slot;
+
+	if (item->kind == ITEM_CALL)
 		return true;
-	}
+	slot = hy_slot(item->handle);
+	return slot && load_relaxed(slot) == item->id;
+}
+
+static struct hy_scope *child_of(const struct hy_scope_item *item)
+{
+	return alive(item) ? hy_slot(item->handle) : NULL;
 }
 
 /*
@@ -103,8 +106,10 @@ void hy_scope_add_cell(struct hy_graph *g, struct hy_cell *c)
 	struct hy_scope *scope = current(g);
 
 	if (scope)
-		scope->items[scope->count++] = (struct hy_scope_item){
-			.kind = ITEM_CELL, .cell = hy_cell_handle(c)};
+		scope->items[scope->count++] =
+			(struct hy_scope_item){.kind = ITEM_CELL,
+					       .handle = hy_cell_handle(c),
+					       .id = c->id};
 }
 
 void hy_scope_add_sub(struct hy_graph *g, struct hy_sub *s)
@@ -112,8 +117,10 @@ void hy_scope_add_sub(struct hy_graph *g, struct hy_sub *s)
 	struct hy_scope *scope = current(g);
 
 	if (scope)
-		scope->items[scope->count++] = (struct hy_scope_item){
-			.kind = ITEM_SUB, .sub = hy_handle(s, s->id)};
+		scope->items[scope->count++] =
+			(struct hy_scope_item){.kind = ITEM_SUB,
+					       .handle = hy_handle(s, s->id),
+					       .id = s->id};
 }
 
 /* ---- make, enter, leave ----------------------------------------------------- */
@@ -136,7 +143,9 @@ struct hyphae_scope *hyphae_scope_new(struct hyphae_graph *handle)
 		if (parent) {
 			scope->parent = handle_of(parent);
 			parent->items[parent->count++] = (struct hy_scope_item){
-				.kind = ITEM_CHILD, .child = handle_of(scope)};
+				.kind = ITEM_CHILD,
+				.handle = handle_of(scope),
+				.id = scope->id};
 		}
 	}
 	hy_unlock(graph);
@@ -157,7 +166,7 @@ int hyphae_scope_enter(struct hyphae_scope *handle)
 		return handle ? -ESTALE : -EINVAL;
 	g = graph_of(scope);
 	hy_lock(g);
-	if (!scope_of(handle) || scope->disposing) {
+	if (!scope_of(handle) || scope->disposing || g->freeing) {
 		r = -ESTALE;
 	} else if (scope->entered) {
 		r = -EBUSY;
@@ -215,23 +224,27 @@ int hyphae_scope_on_dispose(struct hyphae_scope *handle, void (*fn)(void *ctx),
 
 /* ---- dispose ------------------------------------------------------------------ */
 
-/* Mark it and all below as being disposed, or unmark; stops at an entered one. */
-static bool mark(struct hy_scope *root, bool disposing)
+/*
+ * Walk it and all below: see whether all can be disposed (none is entered, or
+ * is being disposed), or mark all as being disposed.
+ */
+static bool walk(struct hy_scope *root, bool check)
 {
 	struct hy_scope *scope = root, *child;
 
 	scope->walked = 0;
 	for (;;) {
-		if (disposing && scope->entered)
+		if (check && (scope->entered || scope->disposing))
 			return false;
-		scope->disposing = disposing;
+		if (!check)
+			scope->disposing = true;
 		child = NULL;
 		while (scope->walked < scope->count && !child) {
 			struct hy_scope_item *item =
 				&scope->items[scope->walked++];
 
 			if (item->kind == ITEM_CHILD)
-				child = scope_of(item->child);
+				child = child_of(item);
 		}
 		if (child) {
 			child->walked = 0;
@@ -272,7 +285,7 @@ static bool take(struct hy_graph *g, struct hy_scope *root,
 		*ret_item = scope->items[--scope->count];
 		if (ret_item->kind != ITEM_CHILD)
 			return true;
-		child = scope_of(ret_item->child);
+		child = child_of(ret_item);
 		if (child)
 			*at = child;
 	}
@@ -280,12 +293,14 @@ static bool take(struct hy_graph *g, struct hy_scope *root,
 
 static void release(const struct hy_scope_item *item)
 {
-	if (item->kind == ITEM_CELL)
-		hyphae_cell_unref(item->cell);
-	else if (item->kind == ITEM_SUB)
-		hyphae_unsubscribe(item->sub);
-	else
+	if (item->kind == ITEM_CALL)
 		item->fn(item->ctx);
+	else if (!alive(item))
+		return;
+	else if (item->kind == ITEM_CELL)
+		hyphae_cell_unref(item->handle);
+	else
+		hyphae_unsubscribe(item->handle);
 }
 
 int hyphae_scope_dispose(struct hyphae_scope *handle)
@@ -305,11 +320,11 @@ int hyphae_scope_dispose(struct hyphae_scope *handle)
 		hy_unlock(g);
 		return -ESTALE;
 	}
-	if (!mark(scope, true)) {
-		mark(scope, false);
+	if (!walk(scope, true)) {
 		hy_unlock(g);
 		return -EBUSY;
 	}
+	walk(scope, false);
 	while ((more = take(g, scope, &at, &item))) {
 		hy_unlock(g);
 		release(&item);
@@ -317,6 +332,24 @@ int hyphae_scope_dispose(struct hyphae_scope *handle)
 	}
 	hy_unlock(g);
 	return 0;
+}
+
+struct hyphae_scope *hy_scope_any(struct hy_graph *g)
+{
+	for (struct hy_chunk *chunk = g->chunks; chunk; chunk = chunk->next) {
+		char *slot = (char *)chunk + HY_CHUNK_HEADER;
+
+		if (chunk->kind != HY_CHUNK_SCOPE)
+			continue;
+		for (uint32_t i = 0; i < chunk->used; i++) {
+			struct hy_scope *scope = (struct hy_scope *)slot;
+
+			if (scope->id && !scope_of(scope->parent))
+				return handle_of(scope);
+			slot += chunk->slot_bytes;
+		}
+	}
+	return NULL;
 }
 
 void hy_scopes_free(struct hy_graph *g)

@@ -83,7 +83,8 @@ static void let_go(struct hy_graph *g, struct hy_cell *c, struct held *held)
 		hy_box_put(g, c->type, hy_box_of(held->word));
 }
 
-static void call_with(struct hy_graph *g, struct hy_sub *s, struct held *held)
+static void call_with(struct hy_graph *g, struct hy_sub *s, struct held *held,
+		      bool value)
 {
 	struct hy_cell *c = s->cell;
 	struct hyphae_signal signal;
@@ -96,11 +97,13 @@ static void call_with(struct hy_graph *g, struct hy_sub *s, struct held *held)
 		signal.message = held->error->message;
 		signal.terminal = held->flags & F_FAILED;
 	} else {
-		signal.value = held->flags & F_BOXED
-				       ? hy_box_of(held->word)->payload
-				       : (const void *)&held->word;
+		signal.value = &held->word;
+		if (held->flags & F_BOXED)
+			signal.value = held->word
+					       ? hy_box_of(held->word)->payload
+					       : NULL;
 	}
-	if (!(held->flags & F_NONE))
+	if (!(held->flags & F_NONE) && (value || signal.terminal))
 		hy_call(g, s, &signal);
 	if (!(held->flags & F_COMPLETE) || s->flags & SUB_DEAD)
 		return;
@@ -116,22 +119,34 @@ static void call_with(struct hy_graph *g, struct hy_sub *s, struct held *held)
  * The first call.  If another thread drains, its waves pass this subscriber
  * over and leave a mark (SUB_MISSED), and we tell it the newest until there
  * is none: so it is never entered twice at once, and ends on the last value.
+ * `value`: not only the end.  Returns whether it was told the end.
  */
-static void start(struct hy_graph *g, struct hy_sub *s)
+static bool start(struct hy_graph *g, struct hy_sub *s, bool value)
 {
+	struct held held;
 	struct hy_cell *c = s->cell;
 	bool concurrent = g->drainer != hy_thread_of(g);
 
-	if (concurrent)
+	if (concurrent) {
 		s->flags |= SUB_STARTING;
+		g->starting++;
+	}
 	do {
-		struct held held = hold(c);
-
+		held = hold(c);
 		s->flags &= ~(uint32_t)SUB_MISSED;
-		call_with(g, s, &held);
+		call_with(g, s, &held, value);
 		let_go(g, c, &held);
-	} while (s->flags & SUB_MISSED && !(s->flags & SUB_DEAD));
-	s->flags &= ~(uint32_t)SUB_STARTING;
+	} while (s->flags & SUB_MISSED && !(s->flags & SUB_DEAD) &&
+		 !(held.flags & F_ENDED));
+	s->flags &= ~(uint32_t)(SUB_STARTING | SUB_MISSED);
+	if (concurrent) {
+		g->starting--;
+		if (s->flags & SUB_DEAD) {
+			hy_sub_bury(g, s);
+			return false;
+		}
+	}
+	return held.flags & F_ENDED && !(s->flags & SUB_DEAD);
 }
 
 struct hyphae_subscription *
@@ -143,7 +158,7 @@ hyphae_subscribe_with(struct hyphae_cell *handle, hyphae_subscriber_fn fn,
 	struct hy_graph *g;
 	struct hy_sub *s;
 	int error = EINVAL;
-	bool drainer;
+	bool drainer, told;
 
 	if (!c || !fn || flags & ~(unsigned int)HYPHAE_SKIP_INITIAL) {
 		if (handle && !c)
@@ -166,14 +181,13 @@ hyphae_subscribe_with(struct hyphae_cell *handle, hyphae_subscriber_fn fn,
 	result = hy_handle(s, s->id);
 	hy_scope_add_sub(g, s);
 	drainer = hy_drain_begin(g);
-	if (!(flags & HYPHAE_SKIP_INITIAL) || c->flags & F_ENDED)
-		start(g, s);
-	/* An ended cell tells nothing more, unless its wave still has to. */
-	if (c->flags & F_ENDED && !(c->flags & F_END_NEW) &&
-	    !(s->flags & SUB_DEAD))
+	told = !(flags & HYPHAE_SKIP_INITIAL);
+	if ((told || c->flags & F_ENDED) && start(g, s, told))
 		hy_sub_end(g, s);
 	if (drainer)
 		hy_drain_end(g, 0);
+	else
+		hy_bury(g);
 	hy_unlock(g);
 	return result;
 refused:

@@ -95,7 +95,10 @@ static inline struct hy_graph *hy_stretch_begin(struct hy_graph *g, bool guard)
 	struct hy_thread *t = hy_thread_of(g);
 	struct hy_graph *saved = t->guard;
 
-	t->guard = guard ? g : NULL;
+	if (guard)
+		t->guard = g;
+	else if (t->guard == g) /* a subscriber of g may write to it */
+		t->guard = NULL;
 	return saved;
 }
 

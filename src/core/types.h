@@ -54,7 +54,7 @@ struct hy_error {
 /* A value that does not fit into a cell: shared, immutable once published. */
 struct hy_box {
 	uint32_t refs;
-	uint32_t reserved;
+	uint32_t bytes; /* of the payload */
 	union {
 		struct hyphae_cell *home; /* who made it and can use it again */
 		struct hy_box
@@ -171,7 +171,6 @@ enum hy_sub_flags {
 	SUB_DEAD = 1,
 	SUB_STARTING = 2, /* its first call is under way on another thread */
 	SUB_MISSED = 4,	  /* meanwhile the cell fanned out */
-	SUB_LINKED = 8,
 };
 
 struct hy_sub {
@@ -207,6 +206,8 @@ struct hy_log_entry {
 	uint64_t word;
 	struct hy_error *error;
 	uint32_t what; /* LOG_... */
+	/* The cell's newest entry before this one, in another log. */
+	uint32_t older_epoch, older_index;
 };
 enum { LOG_VALUE = 1, LOG_COMPLETE = 2, LOG_FAIL = 4 };
 
@@ -317,12 +318,13 @@ struct hy_graph {
 
 	/* Only looked at while somebody watches (watch.c). */
 	uint64_t clock; /* the last reading of this pass, or 0 */
-	uint64_t pass_fires, pass_refires, pass_cells;
+	uint64_t pass_fires, pass_refires;
 
 	struct hy_thread solo; /* the thread of a single-threaded graph */
 	pthread_mutex_t lock;
 	pthread_cond_t idle; /* the drainer has left */
 	uint32_t waiters;    /* for that */
+	uint32_t starting;   /* SUB_STARTING: no graph_free() */
 	struct hy_graph *list_next, *list_prev;
 };
 

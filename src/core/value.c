@@ -139,8 +139,10 @@ struct hy_box *hy_box_new(const struct hyphae_type *type)
 {
 	struct hy_box *box = hy_zalloc(sizeof(*box) + type->size);
 
-	if (box)
+	if (box) {
 		box->refs = 1;
+		box->bytes = (uint32_t)type->size;
+	}
 	return box;
 }
 
@@ -162,7 +164,7 @@ struct hy_box *hy_box_take(struct hy_cell *c)
 			return NULL;
 	}
 	box->refs = 1;
-	box->home = hy_cell_handle(c);
+	box->home = c->id ? hy_cell_handle(c) : NULL; /* else publish() */
 	return box;
 }
 
@@ -252,7 +254,8 @@ void hy_box_put(struct hy_graph *g, const struct hyphae_type *type,
 		hy_guard_end(g, saved);
 	}
 	home = hy_cell(box->home);
-	if (home && !(home->flags & F_DEAD))
+	if (home && !(home->flags & F_DEAD) && home->flags & F_BOXED &&
+	    home->type->size == box->bytes)
 		hy_box_spare(home, box);
 	else
 		hy_free(box);
@@ -327,12 +330,15 @@ _Static_assert(offsetof(struct plain_error, message) ==
 		       offsetof(struct hy_error, message),
 	       "a plain error is an error");
 
+__attribute__((constructor(101))) static void init_plain_errors(void)
+{
+	for (int i = 0; i < PLAIN_ERRORS; i++)
+		plain_errors[i].code = -i;
+}
+
 static struct hy_error *plain_error(int code)
 {
-	struct plain_error *plain = &plain_errors[-code];
-
-	store_relaxed(&plain->code, code);
-	return (struct hy_error *)plain;
+	return (struct hy_error *)&plain_errors[-code];
 }
 
 static bool is_plain(const struct hy_error *error)
@@ -348,7 +354,7 @@ struct hy_error *hy_error_new(int code, const char *message)
 	size_t length = message ? strlen(message) : 0;
 	struct hy_error *error;
 
-	if (!length && -code < PLAIN_ERRORS)
+	if (!length && code > -PLAIN_ERRORS)
 		return plain_error(code);
 	error = hy_alloc(sizeof(*error) + length + 1);
 	if (!error)

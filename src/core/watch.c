@@ -95,9 +95,47 @@ static void thread_ends(void *watcher)
 	hy_free(w);
 }
 
+/*
+ * A child has the thread that forked and nothing of the others; what was
+ * recorded is the parent's to tell.
+ */
+static void in_child(void)
+{
+	struct hy_watcher *w = hy_self.watcher;
+
+	pthread_mutex_init(&lock, NULL);
+	hy_gate.reports = hy_self.pass != NULL;
+	hy_watchers = w;
+	if (!w)
+		return;
+	w->next = NULL;
+	w->open = NULL;
+	w->flushing = 0;
+	if (w->block) {
+		w->block->thread = (uint64_t)syscall(SYS_gettid);
+		w->block->sequence = 0;
+		block_begin(w->block);
+	}
+}
+
 static void make_key(void)
 {
 	key_made = pthread_key_create(&key, thread_ends) == 0;
+	pthread_atfork(NULL, NULL, in_child);
+}
+
+/* Tell that nothing is missing; all of it is touched, or it cannot be read. */
+static void say_farewell(void)
+{
+	static struct hy_block farewell;
+
+	if (!load_relaxed(&hy_gate.records))
+		return;
+	memset(&farewell, 0, sizeof(farewell));
+	farewell.version = HY_ABI_VERSION;
+	farewell.farewell = 1;
+	farewell.thread = (uint64_t)syscall(SYS_gettid);
+	probe_records(&farewell);
 }
 
 /* The lock may be held by a thread that a fork() has left behind. */
@@ -125,7 +163,7 @@ __attribute__((destructor)) static void hy_exit(void)
 	if (key_made)
 		pthread_key_delete(key);
 	if (!lock_at_exit())
-		return;
+		return; /* without farewell: something may be missing */
 	for (struct hy_watcher *w = hy_watchers; w; w = w->next) {
 		struct hy_block *block = w->block;
 
@@ -136,6 +174,7 @@ __attribute__((destructor)) static void hy_exit(void)
 			probe_records(block);
 	}
 	pthread_mutex_unlock(&lock);
+	say_farewell();
 }
 
 static struct hy_watcher *watcher_new(void)
@@ -312,8 +351,7 @@ void hy_watch_compute(struct hy_graph *g, struct hy_derived *d, uint64_t start,
 	}
 	if (hy_gate.records) {
 		r = record_open(g, c, start,
-				g->depth_first ? g->depth + 1 : c->height,
-				flags);
+				g->depth_first ? g->depth : c->height, flags);
 		if (r)
 			r->compute = short_ns(r, end - start);
 	}

@@ -83,8 +83,10 @@ static void eager_run(struct hy_graph *g, struct hy_cell *source)
 			hy_fanout_subs(g, e.cell, e.depth, e.cell->subs,
 				       g->deliver_limit);
 			hy_told(g, e.cell);
-		} else if (eager_compute(g, e.cell, e.why)) {
-			eager_fire(g, e.cell, e.depth);
+		} else {
+			g->depth = e.depth;
+			if (eager_compute(g, e.cell, e.why))
+				eager_fire(g, e.cell, e.depth);
 		}
 	}
 	g->depth_first = false;
@@ -208,7 +210,7 @@ void hy_flush(struct hy_graph *g, struct hy_log *log)
 {
 	g->gathering = true;
 	for (size_t i = 0; i < log->count; i++) {
-		hy_log_forget(&log->entries[i]);
+		hy_log_forget(log, &log->entries[i]);
 		flush_entry(g, &log->entries[i]);
 	}
 	fire_gathered(g);
