@@ -23,7 +23,10 @@
  *      unlinked: what dies is marked and waits in `graph->dead`.
  *  I7  No wave allocates: room for it is made when cells and subscriptions
  *      are (the queue for the greatest height, `fired` for every subscribed
- *      cell, the eager stack for every edge and cell).
+ *      cell, the eager stack for every edge and cell, two boxes for every
+ *      derived cell of a boxed type).  Where others keep a cell's boxes, as a
+ *      filter below it or a reader does, the next value needs a new one, and
+ *      without memory the cell holds -ENOMEM.
  */
 #ifndef HY_TYPES_H
 #define HY_TYPES_H
@@ -158,7 +161,7 @@ struct hy_derived {
 enum hy_outcome {
 	HY_VALUE = 0, /* *out was made */
 	HY_KEEP = 1,  /* stay as you are */
-	/* negative: an errno */
+		      /* negative: an errno */
 };
 
 /* An operator: its name, and how to compute one cell of it. */
