@@ -292,7 +292,8 @@ static NOINLINE int read_slowly(const struct hyphae_cell *handle,
  * error keeps a word that was a value of it.
  */
 static inline bool read_fast(const struct hyphae_cell *handle,
-			     const struct hyphae_type *type, void *ret_value)
+			     const struct hyphae_type *type, size_t size,
+			     void *ret_value)
 {
 	struct hy_cell *c = hy_cell(handle);
 	uint64_t word;
@@ -301,14 +302,14 @@ static inline bool read_fast(const struct hyphae_cell *handle,
 		     load_relaxed(&c->flags) & F_SLOW_READ))
 		return false;
 	word = load_acquire(&c->word);
-	memcpy(ret_value, &word, type->size);
+	memcpy(ret_value, &word, size);
 	return true;
 }
 
 int hyphae_cell_get(const struct hyphae_cell *handle,
 		    const struct hyphae_type *type, void *ret_value)
 {
-	return read_fast(handle, type, ret_value)
+	return type && read_fast(handle, type, type->size, ret_value)
 		       ? 0
 		       : read_slowly(handle, type, ret_value);
 }
@@ -336,7 +337,8 @@ int hyphae_cell_get(const struct hyphae_cell *handle,
 	int hyphae_##name##_get(const struct hyphae_cell *cell,                \
 				c_type *ret_value)                             \
 	{                                                                      \
-		return read_fast(cell, &hyphae_##name, ret_value)              \
+		return read_fast(cell, &hyphae_##name, sizeof(c_type),         \
+				 ret_value)                                    \
 			       ? 0                                             \
 			       : read_slowly(cell, &hyphae_##name, ret_value); \
 	}
