@@ -7,6 +7,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "bpf/text.h"
+
 #define NUMBER(name, value)                                                    \
 	static uint64_t name(const struct row *row)                            \
 	{                                                                      \
@@ -64,69 +66,61 @@ enum {
 };
 
 const struct column columns[] = {
-	[ID] = {NULL, 8, COLUMN_NUMBER, "id", of_id, NULL,
+	[ID] = {"ID", 8, 18, COLUMN_TRAIT, "id", of_id, NULL,
 		"the number by which probes know the cell"},
-	[NAME] = {"CELL", 24, COLUMN_TEXT, "name", NULL, of_name,
-		  "its name, or # and its number"},
-	[TYPE] = {"TYPE", 12, COLUMN_TEXT, "type", NULL, of_type,
+	[NAME] = {"CELL", 24, 0, COLUMN_TEXT, "name", NULL, of_name,
+		  "its name, or where it was made; #: its number"},
+	[TYPE] = {"TYPE", 12, 15, COLUMN_TEXT, "type", NULL, of_type,
 		  "the type of its value"},
-	[OP] = {"OP", 8, COLUMN_TEXT, "op", NULL, of_op,
+	[OP] = {"OP", 7, 1, COLUMN_TEXT, "op", NULL, of_op,
 		"source, or the operator that computes it"},
-	[SITE] = {"SITE", 24, COLUMN_TEXT, "site", NULL, of_site,
+	[SITE] = {"SITE", 24, 16, COLUMN_TEXT, "site", NULL, of_site,
 		  "where in the program it was made"},
-	[HEIGHT] = {"HEIGHT", 6, COLUMN_TRAIT, "height", of_height, NULL,
+	[HEIGHT] = {"HEIGHT", 7, 17, COLUMN_TRAIT, "height", of_height, NULL,
 		    "1 + the highest of its inputs; 0 for a source"},
-	[TARGETS] = {"TARGETS", 7, COLUMN_TRAIT, "targets", of_targets, NULL,
-		     "cells and subscribers that follow it directly"},
-	[NOTIFIES] = {"NOTIFY", 9, COLUMN_NUMBER, "notifies", of_notifies, NULL,
-		      "signals that a source was told"},
-	[WRITES] = {"WRITES", 9, COLUMN_NUMBER, "writes", of_writes, NULL,
+	[TARGETS] = {"TARGETS", 8, 10, COLUMN_TRAIT, "targets", of_targets,
+		     NULL, "cells and subscribers that follow it directly"},
+	[NOTIFIES] = {"NOTIFY", 9, 14, COLUMN_NUMBER, "notifies", of_notifies,
+		      NULL, "sets, completes and fails of a source"},
+	[WRITES] = {"WRITES", 9, 8, COLUMN_NUMBER, "writes", of_writes, NULL,
 		    "values compared and, if changed, stored"},
-	[UNCHANGED] = {"UNCHGD", 9, COLUMN_NUMBER, "unchanged", of_unchanged,
-		       NULL, "writes of the value it held: cut there"},
-	[FIRES] = {"FIRES", 9, COLUMN_NUMBER, "fires", of_fires, NULL,
-		   "times that it changed and told its targets"},
-	[REFIRES] = {"REFIRES", 9, COLUMN_NUMBER, "refires", of_refires, NULL,
-		     "fires beyond the first in one pass: redundant"},
-	[RATIO] = {"REFIRE%", 7, COLUMN_RATIO, "refire_ratio", of_ratio, NULL,
-		   "re-fires of the fires; a batch would save them"},
-	[SUM] = {"FANOUT", 8, COLUMN_NS, "latency_ns.sum", of_sum, NULL,
+	[UNCHANGED] = {"UNCHGD", 8, 4, COLUMN_NUMBER, "unchanged", of_unchanged,
+		       NULL,
+		       "writes of the value it held: the wave stopped there"},
+	[FIRES] = {"FIRES", 9, 2, COLUMN_NUMBER, "fires", of_fires, NULL,
+		   "times that it changed, an error included, and told its "
+		   "targets"},
+	[REFIRES] = {"REFIRES", 9, 11, COLUMN_NUMBER, "refires", of_refires,
+		     NULL, "fires beyond the first in one pass: redundant"},
+	[RATIO] = {"REFIRE%", 8, 3, COLUMN_RATIO, "refire_ratio", of_ratio,
+		   NULL, "re-fires of the fires; a batch would save them"},
+	[SUM] = {"FANOUT", 7, 19, COLUMN_NS, "latency_ns.sum", of_sum, NULL,
 		 "time in its fan-outs"},
-	[P50] = {"P50", 7, COLUMN_NS, "latency_ns.p50", of_p50, NULL,
+	[P50] = {"P50", 7, 7, COLUMN_NS, "latency_ns.p50", of_p50, NULL,
 		 "half of its fan-outs took at most this (+-3.2 %)"},
-	[P90] = {"P90", 7, COLUMN_NS, "latency_ns.p90", of_p90, NULL,
+	[P90] = {"P90", 7, 12, COLUMN_NS, "latency_ns.p90", of_p90, NULL,
 		 "nine of ten did"},
-	[P99] = {"P99", 7, COLUMN_NS, "latency_ns.p99", of_p99, NULL,
+	[P99] = {"P99", 7, 6, COLUMN_NS, "latency_ns.p99", of_p99, NULL,
 		 "99 of 100 did"},
-	[MAX] = {"MAX", 7, COLUMN_NS, "latency_ns.max", of_max, NULL,
+	[MAX] = {"MAX", 7, 9, COLUMN_NS, "latency_ns.max", of_max, NULL,
 		 "the longest, exactly"},
-	[SELF] = {"SELF", 8, COLUMN_NS, "self_ns", of_self, NULL,
+	[SELF] = {"SELF", 7, 5, COLUMN_NS, "self_ns", of_self, NULL,
 		  "time in computing it and in its fan-outs"},
-	[COMPUTES] = {"COMPUTE", 9, COLUMN_NUMBER, "computes", of_computes,
+	[COMPUTES] = {"COMPUTE", 9, 13, COLUMN_NUMBER, "computes", of_computes,
 		      NULL, "runs of its compute function"},
-	[NONE] = {NULL, 0, COLUMN_TEXT, NULL, NULL, NULL, NULL},
+	[NONE] = {NULL, 0, 0, COLUMN_TEXT, NULL, NULL, NULL, NULL},
 };
 
+const struct column *const column_cell = &columns[NAME];
+
 const struct column *const table_columns[] = {
-	&columns[NAME],
-	&columns[OP],
-	&columns[FIRES],
-	&columns[REFIRES],
-	&columns[RATIO],
-	&columns[WRITES],
-	&columns[UNCHANGED],
-	&columns[TARGETS],
-	&columns[SELF],
-	&columns[P50],
-	&columns[P90],
-	&columns[P99],
-	&columns[MAX],
-	&columns[TYPE],
-	&columns[SITE],
-	&columns[HEIGHT],
-	&columns[NOTIFIES],
-	&columns[COMPUTES],
-	NULL,
+	&columns[NAME],	     &columns[OP],	 &columns[FIRES],
+	&columns[REFIRES],   &columns[RATIO],	 &columns[WRITES],
+	&columns[UNCHANGED], &columns[TARGETS],	 &columns[SELF],
+	&columns[P50],	     &columns[P90],	 &columns[P99],
+	&columns[MAX],	     &columns[TYPE],	 &columns[SITE],
+	&columns[HEIGHT],    &columns[NOTIFIES], &columns[COMPUTES],
+	&columns[SUM],	     &columns[ID],	 NULL,
 };
 
 const struct column *column_find(const char *name)
@@ -138,7 +132,7 @@ const struct column *column_find(const char *name)
 
 		if (!strcasecmp(name, column->json) ||
 		    (member && !strcasecmp(name, member + 1)) ||
-		    (column->title && !strcasecmp(name, column->title)))
+		    !strcasecmp(name, column->title))
 			return column;
 	}
 	return NULL;
@@ -153,15 +147,47 @@ struct report_order column_order(const struct column *column)
 			     column->number == of_p90 ||
 			     column->number == of_p99,
 		.ascending = !column->number,
+		.none_last = column->kind == COLUMN_NS,
 	};
 }
 
-void row_label(const struct row *row, char *text, size_t size)
+/* The last part of the path of the file in "file:line". */
+static const char *base_name(const char *site)
 {
-	if (row->name[0])
-		snprintf(text, size, "%s", row->name);
-	else
-		snprintf(text, size, "#%" PRIu64, row->id);
+	const char *slash = strrchr(site, '/');
+
+	return slash ? slash + 1 : site;
+}
+
+void row_label(const struct row *row, bool twin, int width, char *text,
+	       size_t size)
+{
+	const char *name = row->name[0] ? row->name : base_name(row->site);
+	char number[24];
+	int digits;
+
+	if (row->name[0] && !twin) {
+		text_fit(text, size, name, width);
+		return;
+	}
+	digits = snprintf(number, sizeof(number), "#%" PRIu64, row->id);
+	text[0] = '\0';
+	if (name[0] && width > digits + 1) {
+		text_fit(text, size - sizeof(number) - 1, name,
+			 width - digits - 1);
+		strcat(text, " ");
+	}
+	strcat(text, number);
+}
+
+void column_list(char *text, size_t size)
+{
+	size_t used = 0, i;
+
+	for (i = 0; table_columns[i] && used < size; i++)
+		used += (size_t)snprintf(text + used, size - used, "%s%s",
+					 i ? ", " : "",
+					 table_columns[i]->title);
 }
 
 void print_ns(char *text, size_t size, uint64_t ns)
@@ -209,16 +235,20 @@ void column_print(const struct column *column, const struct row *row,
 		snprintf(text, size, "%" PRIu64, column->number(row));
 		break;
 	case COLUMN_NS:
-		print_ns(text, size, column->number(row));
+		if (column->number(row))
+			print_ns(text, size, column->number(row));
+		else
+			snprintf(text, size, "-");
 		break;
 	case COLUMN_RATIO:
-		snprintf(text, size, "%.1f", 100 * row_refire_ratio(row));
+		if (row->counts.fires)
+			snprintf(text, size, "%.1f",
+				 100 * row_refire_ratio(row));
+		else
+			snprintf(text, size, "-");
 		break;
 	case COLUMN_TEXT:
-		if (column == &columns[NAME])
-			row_label(row, text, size);
-		else
-			snprintf(text, size, "%s", column->text(row));
+		snprintf(text, size, "%s", column->text(row));
 		break;
 	}
 }

@@ -19,8 +19,9 @@ enum column_kind {
 };
 
 struct column {
-	const char *title; /* NULL: in JSON only */
-	int width;
+	const char *title;
+	int width; /* with room for the mark of the one that sorts */
+	int rank;  /* where there is no room for all, the lowest are shown */
 	enum column_kind kind;
 	/* "a" or "a.b": member b of object a.  In the order of the contract. */
 	const char *json;
@@ -41,12 +42,23 @@ const struct column *column_find(const char *name);
 /* How to sort by it: numbers greatest first, texts by the alphabet. */
 struct report_order column_order(const struct column *column);
 
-/* The cell's name, or "#id". */
-void row_label(const struct row *row, char *text, size_t size);
+/* The column of cells; it is always shown. */
+extern const struct column *const column_cell;
 
-/* As text for people, without padding. */
+/*
+ * The cell's name, fitted to so many columns of a terminal; with `twin`,
+ * because another has the same, its number behind.  One without a name goes
+ * by where it was made and its number.
+ */
+void row_label(const struct row *row, bool twin, int width, char *text,
+	       size_t size);
+
+/* As text for people, without padding; "-" for what was not measured. */
 void column_print(const struct column *column, const struct row *row,
 		  char *text, size_t size);
+
+/* The titles of all, separated by ", ". */
+void column_list(char *text, size_t size);
 
 /* A duration with three digits and a unit; a count with at most six. */
 void print_ns(char *text, size_t size, uint64_t ns);

@@ -19,6 +19,9 @@
 /* How long blocks may wait until they are decoded. */
 #define DRAIN_MS 25
 
+/* Around the rows of a table: head, sums, note, empty line, prompt. */
+#define AROUND_ROWS (VIEW_HEAD_LINES + 4)
+
 enum source { SOURCE_PROCESS, SOURCE_TIMER, SOURCE_KEYS };
 
 struct loop {
@@ -78,6 +81,15 @@ static struct report_order order_of(const struct loop *loop)
 	/* The screen can scroll through all. */
 	if (!loop->screen_on)
 		order.top = (size_t)loop->options->top;
+	/* What stays of a screen shall not push its own head away. */
+	if (!loop->screen_on && loop->had_screen) {
+		int rows = output_rows(loop->out_fd) - AROUND_ROWS;
+
+		if (rows < 1)
+			rows = 1;
+		if (!order.top || order.top > (size_t)rows)
+			order.top = (size_t)rows;
+	}
 	return order;
 }
 
@@ -87,6 +99,7 @@ static int make_report(struct loop *loop, bool all)
 
 	loop->report.head.final = !!loop->end;
 	loop->report.head.end = loop->end ? loop->end : "";
+	loop->report.head.paused = false;
 	if (!watch_report(&loop->watch, &loop->report, &order, all))
 		return 0;
 	return fault_set(loop->fault, EXIT_KERNEL,
@@ -97,7 +110,7 @@ static int make_report(struct loop *loop, bool all)
 static int print_plain(struct loop *loop)
 {
 	struct view view = {
-		.width = output_columns(loop->out_fd),
+		.width = loop->options->wide ? 0 : output_columns(loop->out_fd),
 		.sort = sort_of(loop),
 		.ascending = order_of(loop).ascending,
 		.line = print_line,
@@ -191,11 +204,11 @@ static int on_keys(struct loop *loop)
 		return 0;
 	if (loop->screen.quit)
 		loop->end = "quit";
+	loop->report.head.paused = loop->screen.paused;
 	if (loop->screen.paused) {
 		struct report_order order = order_of(loop);
 
 		report_sort(&loop->report, &order);
-		loop->report.head.end = "paused";
 	} else if (make_report(loop, loop->screen.all)) {
 		return -1;
 	}

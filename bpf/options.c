@@ -20,6 +20,7 @@ struct option_row {
 	char letter; /* 0: none */
 	const char *argument;
 	take_fn *take;
+	const char *range; /* what the argument can be */
 	const char *help;
 };
 
@@ -122,6 +123,7 @@ static bool take_file(struct options *o, const char *text)
 static bool take_json(struct options *o, const char *text)
 {
 	(void)text;
+	o->two_outputs |= o->output == OUTPUT_PLAIN;
 	o->output = OUTPUT_JSON;
 	return true;
 }
@@ -129,7 +131,15 @@ static bool take_json(struct options *o, const char *text)
 static bool take_plain(struct options *o, const char *text)
 {
 	(void)text;
+	o->two_outputs |= o->output == OUTPUT_JSON;
 	o->output = OUTPUT_PLAIN;
+	return true;
+}
+
+static bool take_wide(struct options *o, const char *text)
+{
+	(void)text;
+	o->wide = true;
 	return true;
 }
 
@@ -155,29 +165,38 @@ static bool take_help(struct options *o, const char *text)
 }
 
 static const struct option_row rows[] = {
-	{"pid", 'p', "PID", take_pid, "the process to look at"},
+	{"pid", 'p', "PID", take_pid, "the number of a process",
+	 "the process to look at"},
 	{"interval", 'd', "SECONDS", take_interval,
+	 "a number of seconds from 0.01 to 86400",
 	 "time between two looks, from 0.01 (default 1)"},
-	{"count", 'n', "N", take_count, "end after so many intervals"},
-	{"sort", 's', "COLUMN", take_sort,
-	 "sort by a column of the table or field of JSON (default SELF)"},
-	{"top", 't', "N", take_top,
+	{"count", 'n', "N", take_count, "a whole number from 1 to 1000000000",
+	 "end after so many intervals"},
+	{"sort", 's', "COLUMN", take_sort, NULL,
+	 "sort by a column, or a field of JSON (default SELF)"},
+	{"top", 't', "N", take_top, "a whole number from 0 (all) to 1000000000",
 	 "rows: default 20 in a table, all (0) in JSON"},
-	{"json", 'j', NULL, take_json, "one JSON object a line and interval"},
-	{"plain", 0, NULL, take_plain, "a plain table, also on a terminal"},
-	{"output", 'o', "FILE", take_file,
+	{"json", 'j', NULL, take_json, NULL,
+	 "one JSON object a line and interval"},
+	{"plain", 0, NULL, take_plain, NULL,
+	 "a plain table, also on a terminal"},
+	{"wide", 'w', NULL, take_wide, NULL,
+	 "all columns in a plain table (else as many as there is\n"
+	 "room for on the terminal, or in COLUMNS, or 120)"},
+	{"output", 'o', "FILE", take_file, "the name of a file",
 	 "write to a file instead of standard output"},
-	{"mode", 'm', "MODE", take_mode,
+	{"mode", 'm', "MODE", take_mode, "records or probes",
 	 "records: the process batches its events (default);\n"
-	 "probes: a probe hit an event, dearer, counted in the kernel"},
+	 "probes: a probe hit an event, dearer"},
 	{"ring", 0, "BYTES", take_ring,
+	 "a whole number of bytes from 4096 to 1073741824",
 	 "size of the ring buffer (default 33554432)"},
-	{"cells", 0, "N", take_cells,
+	{"cells", 0, "N", take_cells, "a whole number from 1 to 1000000000",
 	 "tell at most so many cells apart (default 4000000)"},
-	{"fail-on-loss", 0, NULL, take_fail,
+	{"fail-on-loss", 0, NULL, take_fail, NULL,
 	 "end with status 7 if anything was lost"},
-	{"version", 'V', NULL, take_version, "print the version"},
-	{"help", 'h', NULL, take_help, "print this"},
+	{"version", 'V', NULL, take_version, NULL, "print the version"},
+	{"help", 'h', NULL, take_help, NULL, "print this"},
 };
 #define ROWS (sizeof(rows) / sizeof(rows[0]))
 
@@ -227,6 +246,21 @@ static int bad_option(int found, char **argv, struct fault *fault)
 			 option);
 }
 
+static int bad_argument(const struct option_row *row, const char *argument,
+			struct fault *fault)
+{
+	char titles[256];
+
+	if (row->range)
+		return fault_set(fault, EXIT_USAGE,
+				 "'%s' is not a valid --%s: it takes %s.",
+				 argument, row->name, row->range);
+	column_list(titles, sizeof(titles));
+	return fault_set(fault, EXIT_USAGE,
+			 "'%s' is no column to sort by; there are %s.",
+			 argument, titles);
+}
+
 static int read_process(struct options *options, int argc, char **argv,
 			struct fault *fault)
 {
@@ -234,7 +268,8 @@ static int read_process(struct options *options, int argc, char **argv,
 		options->process = argv[optind++];
 	if (optind < argc)
 		return fault_set(fault, EXIT_USAGE,
-				 "one process at a time: '%s' is too much.",
+				 "only one process at a time: '%s' is one too "
+				 "many.",
 				 argv[optind]);
 	if (options->pid && options->process)
 		return fault_set(fault, EXIT_USAGE,
@@ -265,11 +300,11 @@ int options_read(struct options *options, int argc, char **argv,
 			return bad_option(found, argv, fault);
 		row = row_of(found);
 		if (!row->take(options, optarg))
-			return fault_set(fault, EXIT_USAGE,
-					 "'%s' is no value for --%s; see "
-					 "hyphae-top --help.",
-					 optarg, row->name);
+			return bad_argument(row, optarg, fault);
 	}
+	if (options->two_outputs)
+		return fault_set(fault, EXIT_USAGE,
+				 "give either --json or --plain, not both.");
 	if (read_process(options, argc, argv, fault))
 		return -1;
 	if (options->file && options->output == OUTPUT_AUTO)
@@ -296,6 +331,22 @@ static void help_row(FILE *file, const struct option_row *row)
 	fprintf(file, "%s\n", at);
 }
 
+/* In lines of at most 80. */
+static void help_columns(FILE *file)
+{
+	char titles[256], *at = titles, *end;
+
+	column_list(titles, sizeof(titles));
+	fputs("\nColumns: ", file);
+	while (strlen(at) > 70) {
+		for (end = at + 70; *end != ' ';)
+			end--;
+		fprintf(file, "%.*s\n         ", (int)(end - at), at);
+		at = end + 1;
+	}
+	fprintf(file, "%s.\n", at);
+}
+
 void options_help(FILE *file)
 {
 	size_t i;
@@ -306,6 +357,7 @@ void options_help(FILE *file)
 	      file);
 	for (i = 0; i < ROWS; i++)
 		help_row(file, &rows[i]);
+	help_columns(file);
 	fputs("\nOn the screen: arrows choose the column to sort by and "
 	      "scroll, r reverses,\n"
 	      "a shows all time, space pauses, h explains, q quits.\n\n"

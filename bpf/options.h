@@ -26,6 +26,8 @@ struct options {
 	const char *file; /* NULL: standard output */
 	bool probes;	  /* --mode probes */
 	long top;	  /* rows; -1: not given */
+	bool wide;	  /* all columns, however long the lines */
+	bool two_outputs; /* --json and --plain */
 	const struct column *sort;
 	size_t ring_bytes;
 	size_t cells_limit;

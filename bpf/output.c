@@ -15,6 +15,8 @@
 /* A pipe that polls as ready takes so much without blocking. */
 #define PART 4096
 #define POLL_MS 100
+/* Fits into a mail, a page, a log. */
+#define FILE_COLUMNS 120
 
 static bool is_ready(int fd, int ms)
 {
@@ -93,5 +95,12 @@ int output_columns(int fd)
 	if (!ioctl(fd, TIOCGWINSZ, &size) && size.ws_col)
 		return size.ws_col;
 	columns = said ? strtol(said, NULL, 10) : 0;
-	return columns > 0 && columns < 10000 ? (int)columns : 0;
+	return columns > 0 && columns < 10000 ? (int)columns : FILE_COLUMNS;
+}
+
+int output_rows(int fd)
+{
+	struct winsize size;
+
+	return ioctl(fd, TIOCGWINSZ, &size) ? 0 : size.ws_row;
 }

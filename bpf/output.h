@@ -18,7 +18,10 @@ FILE *output_open(const char *name, int *ret_fd);
 /* Would a write be taken at once? */
 bool output_is_ready(int fd);
 
-/* The columns of the terminal behind it, of COLUMNS, or 0. */
+/* The columns of the terminal behind it, or as COLUMNS says, or 120. */
 int output_columns(int fd);
+
+/* The rows of the terminal behind it; 0: it is none. */
+int output_rows(int fd);
 
 #endif

@@ -21,7 +21,7 @@ uint64_t row_self(const struct row *row)
 bool losses_any(const struct losses *losses)
 {
 	return losses->records || losses->fires || losses->passes ||
-	       losses->blocks || losses->unsorted;
+	       losses->blocks;
 }
 
 static struct losses losses_minus(const struct losses *a,
@@ -126,6 +126,13 @@ static int compare(const void *a, const void *b, void *ctx)
 	return sorting->order->ascending ? result : -result;
 }
 
+static uint64_t key_of(const struct report_order *order, const struct row *row)
+{
+	uint64_t key = order->number(row);
+
+	return !key && order->none_last && order->ascending ? UINT64_MAX : key;
+}
+
 /* The cells that did something, and their keys. */
 static int collect_active(struct report *report, const struct sorting *sorting)
 {
@@ -153,7 +160,7 @@ static int collect_active(struct report *report, const struct sorting *sorting)
 			fill_cell_quantiles(&row, cell, sorting->all);
 		report->items[report->active].at = at;
 		report->items[report->active++].key =
-			order->number ? order->number(&row) : 0;
+			order->number ? key_of(order, &row) : 0;
 	}
 	return 0;
 }
@@ -230,7 +237,7 @@ static int compare_rows(const void *a, const void *b, void *ctx)
 	int result;
 
 	if (order->number) {
-		uint64_t p = order->number(x), q = order->number(y);
+		uint64_t p = key_of(order, x), q = key_of(order, y);
 
 		result = p < q ? -1 : p > q;
 	} else {

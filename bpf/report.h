@@ -38,6 +38,8 @@ struct report_head {
 	const char *mode;
 	bool final;	 /* the last one */
 	const char *end; /* why it is, or "" */
+	bool all;	 /* of the whole time, not of an interval */
+	bool paused;	 /* it stands still */
 	uint64_t stale;	 /* records from before the start, not counted */
 	uint64_t alive;	 /* cells in the process; 0 if unknown */
 	struct cost cost;
@@ -63,6 +65,7 @@ struct report_order {
 	uint64_t (*number)(const struct row *row);
 	const char *(*text)(const struct row *row); /* if number is NULL */
 	bool quantiles;				    /* number is one */
+	bool none_last; /* 0 means not measured: behind all others */
 	bool ascending;
 	size_t top; /* 0: all */
 };
@@ -86,7 +89,7 @@ double row_refire_ratio(const struct row *row);
 /* Time spent in the cell: computing it and fanning it out. */
 uint64_t row_self(const struct row *row);
 
-/* Did anything go missing? */
+/* Did anything go missing?  (What was not told apart did not.) */
 bool losses_any(const struct losses *losses);
 
 #endif

@@ -5,14 +5,18 @@
 
 #include "bpf/screen.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <termios.h>
 #include <unistd.h>
 
 #define FOOT                                                                   \
-	" arrows sort, scroll  r reverse  a all time  space pause  "           \
-	"h help  q quit"
+	" q quit  h help  arrows sort, scroll  r reverse  a all time  "        \
+	"space pause"
+#define HELP_FOOT " q quit  h back  up, down scroll"
+/* A lower screen shows no more than titles and cells. */
+#define BRIEF_LINES 9
 
 static SCREEN *terminal;
 
@@ -76,24 +80,42 @@ static void move_sort(struct screen *screen, int step)
 	screen->reverse = false;
 }
 
-static size_t page(void)
+static bool is_brief(void)
 {
-	return LINES > VIEW_HEAD_LINES + 1
-		       ? (size_t)(LINES - VIEW_HEAD_LINES - 1)
-		       : 1;
+	return LINES < BRIEF_LINES;
+}
+
+/* How many rows, or lines of help, there is room for. */
+static size_t page(const struct screen *screen)
+{
+	int before = screen->help ? 0
+		     : is_brief() ? VIEW_BRIEF_LINES
+				  : VIEW_HEAD_LINES;
+	int rows = LINES - 1 - before;
+
+	return rows > 1 ? (size_t)rows : 1;
+}
+
+static void move_by(size_t *at, size_t count, size_t room, long step)
+{
+	size_t most = count > room ? count - room : 0;
+
+	if (step < 0 && (size_t)-step > *at)
+		*at = 0;
+	else
+		*at += (size_t)step;
+	if (*at > most)
+		*at = most;
 }
 
 static void move_rows(struct screen *screen, const struct report *report,
 		      long step)
 {
-	size_t most = report->count > page() ? report->count - page() : 0;
-
-	if (step < 0 && (size_t)-step > screen->scroll)
-		screen->scroll = 0;
+	if (screen->help)
+		move_by(&screen->help_scroll, screen->help_lines, page(screen),
+			step);
 	else
-		screen->scroll += (size_t)step;
-	if (screen->scroll > most)
-		screen->scroll = most;
+		move_by(&screen->scroll, report->count, page(screen), step);
 }
 
 static void one_key(struct screen *screen, const struct report *report, int key)
@@ -106,6 +128,7 @@ static void one_key(struct screen *screen, const struct report *report, int key)
 	case 'h':
 	case '?':
 		screen->help = !screen->help;
+		screen->help_scroll = 0;
 		break;
 	case 27: /* escape */
 		screen->help = false;
@@ -136,13 +159,16 @@ static void one_key(struct screen *screen, const struct report *report, int key)
 		move_rows(screen, report, 1);
 		break;
 	case KEY_PPAGE:
-		move_rows(screen, report, -(long)page());
+		move_rows(screen, report, -(long)page(screen));
 		break;
 	case KEY_NPAGE:
-		move_rows(screen, report, (long)page());
+		move_rows(screen, report, (long)page(screen));
 		break;
 	case KEY_HOME:
-		screen->scroll = 0;
+		move_rows(screen, report, -(long)(LONG_MAX / 2));
+		break;
+	case KEY_END:
+		move_rows(screen, report, LONG_MAX / 2);
 		break;
 	}
 }
@@ -206,30 +232,15 @@ static void paint(void *ctx, enum line_kind kind, const char *text)
 	attroff(attribute);
 }
 
-/* Scroll sideways until the column that sorts can be seen. */
-static size_t first_column(const struct screen *screen)
-{
-	int width = table_columns[0]->width, at = 0, from = 1, i;
-
-	while (table_columns[at] && table_columns[at] != screen->sort)
-		at++;
-	for (i = 1; i <= at && table_columns[i]; i++) {
-		width += 1 + table_columns[i]->width;
-		while (width > COLS && from < i)
-			width -= 1 + table_columns[from++]->width;
-	}
-	return (size_t)from - 1;
-}
-
 void screen_draw(struct screen *screen, const struct report *report)
 {
 	struct painter painter = {0, screen->paused};
 	struct report_order order = screen_order(screen);
 	struct view view = {
 		.width = COLS,
-		.skip = screen->scroll,
-		.rows = page(),
-		.from = first_column(screen),
+		.skip = screen->help ? screen->help_scroll : screen->scroll,
+		.rows = page(screen),
+		.brief = is_brief(),
 		.sort = screen->sort,
 		.ascending = order.ascending,
 		.line = paint,
@@ -238,11 +249,11 @@ void screen_draw(struct screen *screen, const struct report *report)
 
 	erase();
 	if (screen->help)
-		view_help(&view);
+		screen->help_lines = view_help(&view);
 	else
 		view_lines(report, &view);
 	attron(A_DIM);
-	mvaddnstr(LINES - 1, 0, FOOT, COLS - 1);
+	mvaddnstr(LINES - 1, 0, screen->help ? HELP_FOOT : FOOT, COLS - 1);
 	attroff(A_DIM);
 	refresh();
 }

@@ -18,7 +18,8 @@ struct screen {
 	bool help;
 	bool quit;
 	size_t scroll; /* rows */
-	size_t from;   /* columns */
+	size_t help_scroll;
+	size_t help_lines; /* as last drawn */
 };
 
 /* Take over the terminal.  False: it cannot show a screen. */

@@ -3,6 +3,7 @@
 #include "bpf/text.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <wchar.h>
@@ -155,6 +156,17 @@ void text_done(struct text_pool *pool)
 	memset(pool, 0, sizeof(*pool));
 }
 
+/*
+ * What a terminal may obey instead of showing it: control characters, also
+ * those above 0x7f, and what turns the direction of writing.
+ */
+static bool is_control(uint32_t code)
+{
+	return code < ' ' || (code >= 0x7f && code < 0xa0) ||
+	       (code >= 0x202a && code <= 0x202e) ||
+	       (code >= 0x2066 && code <= 0x2069);
+}
+
 void text_plain(char *text)
 {
 	size_t n;
@@ -162,9 +174,9 @@ void text_plain(char *text)
 
 	while (*text) {
 		n = text_utf8(text, strlen(text), &code);
-		if (!n || code < ' ' || code == 0x7f) {
-			*text = '?';
-			n = 1;
+		if (!n || is_control(code)) {
+			n = n ? n : 1;
+			memset(text, '?', n);
 		}
 		text += n;
 	}
@@ -179,9 +191,7 @@ int text_fit(char *to, size_t size, const char *from, int columns)
 
 	while (*from) {
 		n = text_utf8(from, strlen(from), &code);
-		width = !n || code < ' ' || code == 0x7f
-				? -1
-				: wcwidth((wchar_t)code);
+		width = !n || is_control(code) ? -1 : wcwidth((wchar_t)code);
 		if (used + (width < 0 ? 1 : width) > columns || to + n >= end) {
 			if (cut < end && columns > 0)
 				*cut++ = '~';

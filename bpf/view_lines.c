@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -46,6 +47,27 @@ static double per_second(const struct report *report, uint64_t count)
 					 : 0;
 }
 
+/* Brackets around what there is to say. */
+static void add_state(struct line *line, const struct report_head *head)
+{
+	const char *before = "  [";
+
+	if (head->all) {
+		add(line, "%sall time", before);
+		before = ", ";
+	}
+	if (head->paused) {
+		add(line, "%spaused", before);
+		before = ", ";
+	}
+	if (head->end[0]) {
+		add(line, "%s%s", before, head->end);
+		before = ", ";
+	}
+	if (before[0] == ',')
+		add(line, "]");
+}
+
 static void show_head(const struct report *report, const struct view *view)
 {
 	const struct report_head *head = &report->head;
@@ -56,10 +78,10 @@ static void show_head(const struct report *report, const struct view *view)
 
 	if (localtime_r(&seconds, &tm))
 		strftime(clock, sizeof(clock), "%H:%M:%S", &tm);
-	add(&line, "hyphae-top  %s  pid %d  %s mode  %s  %.2f s", head->comm,
-	    head->pid, head->mode, clock, head->interval);
-	if (head->end[0])
-		add(&line, "  [%s]", head->end);
+	add(&line, "hyphae-top  %s  pid %d  %s  %.2f s", head->comm, head->pid,
+	    clock, head->interval);
+	add_state(&line, head);
+	add(&line, "  %s mode", head->mode);
 	emit(view, LINE_HEAD, &line);
 }
 
@@ -69,7 +91,7 @@ static void add_rate(struct line *line, const struct report *report,
 	char rate[32];
 
 	print_count(rate, sizeof(rate), per_second(report, count));
-	add(line, "%s %" PRIu64 " (%s/s)  ", what, count, rate);
+	add(line, "%s %s/s  ", what, rate);
 }
 
 static void show_sums(const struct report *report, const struct view *view)
@@ -80,12 +102,10 @@ static void show_sums(const struct report *report, const struct view *view)
 	add_rate(&line, report, "fires", total->counts.fires);
 	add(&line, "re-fires %.1f %%  ", 100 * row_refire_ratio(total));
 	add_rate(&line, report, "writes", total->counts.writes);
-	add(&line, "cells %zu/%zu  ", report->active,
+	add_rate(&line, report, "passes", report->passes);
+	add(&line, "cells %zu/%zu", report->active,
 	    report->head.alive > report->known ? (size_t)report->head.alive
 					       : report->known);
-	add_rate(&line, report, "passes", report->passes);
-	while (line.text[line.used - 1] == ' ')
-		line.text[--line.used] = '\0';
 	emit(view, LINE_TOTAL, &line);
 }
 
@@ -93,17 +113,17 @@ static void add_losses(struct line *line, const struct losses *lost)
 {
 	if (!losses_any(lost)) {
 		add(line, "loss: none");
-		return;
+	} else {
+		add(line, "LOSS: %" PRIu64 " records, %" PRIu64 " fires",
+		    lost->records, lost->fires);
+		if (lost->blocks)
+			add(line, ", %" PRIu64 " blocks of unknown content",
+			    lost->blocks);
+		add(line, " (counts are too low)");
 	}
-	add(line, "LOSS: %" PRIu64 " records, %" PRIu64 " fires", lost->records,
-	    lost->fires);
-	if (lost->blocks)
-		add(line, ", %" PRIu64 " blocks of unknown content",
-		    lost->blocks);
 	if (lost->unsorted)
-		add(line, "; %" PRIu64 " events not told apart",
+		add(line, "; %" PRIu64 " events of further cells in (others)",
 		    lost->unsorted);
-	add(line, " (counts are too low)");
 }
 
 static void show_trust(const struct report *report, const struct view *view)
@@ -113,9 +133,6 @@ static void show_trust(const struct report *report, const struct view *view)
 	struct line line = {.used = 0};
 
 	add_losses(&line, &report->lost);
-	if (report->head.stale)
-		add(&line, "  older records left out: %" PRIu64,
-		    report->head.stale);
 	if (interval > 0) {
 		add(&line, "  cost: hyphae-top %.1f %% of a CPU",
 		    100 * cost->cpu_s / interval);
@@ -126,72 +143,230 @@ static void show_trust(const struct report *report, const struct view *view)
 	emit(view, losses_any(&report->lost) ? LINE_BAD : LINE_GOOD, &line);
 }
 
-/*
- * Put a field into its column, which ends at `line->end`, if that still fits
- * in the view.  Numbers are never cut: one that is too wide moves those after
- * it, until there is room to catch up.
- */
-static bool add_field(struct line *line, const struct view *view,
-		      const struct column *column, const char *text)
+/* ---- columns ---------------------------------------------------------- */
+
+#define COLUMNS_MOST 32
+#define CELL_LEAST 8
+#define CELL_NARROW 16
+#define CELL_WIDE 40
+/* Where that many columns are too few for CELL as it is. */
+#define NARROW 60
+/* For " +12" behind the titles. */
+#define MARK 4
+
+/* Which columns are shown, left to right. */
+struct layout {
+	const struct column *shown[COLUMNS_MOST];
+	int widths[COLUMNS_MOST];
+	int count, hidden;
+};
+
+static int cell_width(const struct view *view)
 {
-	bool right = column->kind != COLUMN_TEXT;
+	int width = column_cell->width;
+
+	if (!view->width)
+		return CELL_WIDE;
+	if (view->width < NARROW)
+		width = CELL_NARROW;
+	if (view->sort && view->sort != column_cell) {
+		int room = view->width - 1 - view->sort->width;
+
+		if (room >= CELL_LEAST + MARK)
+			room -= MARK;
+		if (width > room)
+			width = room;
+	}
+	if (width > view->width)
+		width = view->width;
+	return width > 1 ? width : 1;
+}
+
+/* The one with the next rank that still fits; NULL if none does. */
+static const struct column *next_by_rank(const bool *taken, int room)
+{
+	const struct column *best = NULL;
+	int i;
+
+	for (i = 0; table_columns[i]; i++) {
+		const struct column *column = table_columns[i];
+
+		if (!taken[i] && column->width < room &&
+		    (!best || column->rank < best->rank))
+			best = column;
+	}
+	return best;
+}
+
+static int position(const struct column *column)
+{
+	int at = 0;
+
+	while (table_columns[at] && table_columns[at] != column)
+		at++;
+	return at;
+}
+
+/*
+ * CELL and the column that sorts, then by rank, while there is room.  What
+ * is left over makes the names longer.
+ */
+static void lay_out(struct layout *layout, const struct view *view)
+{
+	bool taken[COLUMNS_MOST] = {false};
+	int cell = cell_width(view), room, i;
+	const struct column *column = view->sort;
+
+	room = view->width ? view->width - cell - MARK : COLUMNS_MOST * 100;
+	taken[position(column_cell)] = true;
+	if (!column || column == column_cell)
+		column = next_by_rank(taken, room);
+	for (; column; column = next_by_rank(taken, room)) {
+		taken[position(column)] = true;
+		room -= 1 + column->width;
+	}
+	if (view->width && room > 0)
+		cell += cell + room < CELL_WIDE ? room : CELL_WIDE - cell;
+	layout->count = layout->hidden = 0;
+	for (i = 0; table_columns[i]; i++) {
+		if (!taken[i]) {
+			layout->hidden++;
+			continue;
+		}
+		layout->shown[layout->count] = table_columns[i];
+		layout->widths[layout->count++] =
+			table_columns[i] == column_cell
+				? cell
+				: table_columns[i]->width;
+	}
+}
+
+/*
+ * Put a field into its column, which ends at `line->end`.  Numbers are never
+ * cut: one that is too wide moves those after it, until there is room to
+ * catch up.
+ */
+static void add_field(struct line *line, int width, bool right,
+		      const char *text)
+{
 	char fitted[VIEW_LINE_MOST / 2];
 	int gap = line->end ? 1 : 0, start = line->end + gap, used, pad;
 
-	if (view->width && start + column->width > view->width)
-		return false;
-	line->end = start + column->width;
-	used = text_fit(fitted, sizeof(fitted), text,
-			right ? 64 : column->width);
+	line->end = start + width;
+	used = text_fit(fitted, sizeof(fitted), text, right ? 64 : width);
 	pad = (right ? line->end - used : start) - line->columns;
 	if (pad < gap)
 		pad = gap;
 	add(line, "%*s%s", pad, "", fitted);
 	line->columns += pad + used;
-	return true;
 }
 
-static void show_columns(const struct view *view, enum line_kind kind,
-			 const struct row *row)
+static void show_titles(const struct view *view, const struct layout *layout)
 {
 	struct line line = {.used = 0};
-	const struct column *column;
-	char text[VIEW_LINE_MOST];
-	size_t i;
+	char text[64];
+	int i;
 
-	for (i = 0; (column = table_columns[i]); i++) {
-		if (i && i < 1 + view->from)
-			continue;
-		if (kind == LINE_SUM && column->kind == COLUMN_TRAIT)
+	for (i = 0; i < layout->count; i++) {
+		const struct column *column = layout->shown[i];
+
+		snprintf(text, sizeof(text), "%s%s", column->title,
+			 column != view->sort ? ""
+			 : view->ascending    ? "^"
+					      : "*");
+		add_field(&line, layout->widths[i], column->kind != COLUMN_TEXT,
+			  text);
+	}
+	snprintf(text, sizeof(text), " +%d", layout->hidden);
+	if (layout->hidden && line.columns + (int)strlen(text) <= view->width)
+		add(&line, "%s", text);
+	emit(view, LINE_TITLES, &line);
+}
+
+static void show_row(const struct view *view, const struct layout *layout,
+		     enum line_kind kind, const struct row *row, bool twin)
+{
+	struct line line = {.used = 0};
+	char text[VIEW_LINE_MOST];
+	int i;
+
+	for (i = 0; i < layout->count; i++) {
+		const struct column *column = layout->shown[i];
+
+		if (column == column_cell)
+			row_label(row, twin, layout->widths[i], text,
+				  sizeof(text));
+		else if (kind == LINE_SUM && column->kind == COLUMN_TRAIT)
 			snprintf(text, sizeof(text), "-");
-		else if (row)
-			column_print(column, row, text, sizeof(text));
 		else
-			snprintf(text, sizeof(text), "%s%s",
-				 column != view->sort ? ""
-				 : view->ascending    ? "^"
-						      : "v",
-				 column->title);
-		if (!add_field(&line, view, column, text))
-			break;
+			column_print(column, row, text, sizeof(text));
+		add_field(&line, layout->widths[i], column->kind != COLUMN_TEXT,
+			  text);
 	}
 	emit(view, kind, &line);
 }
 
-void view_lines(const struct report *report, const struct view *view)
+/* ---- rows --------------------------------------------------------------- */
+
+static int by_name(const void *a, const void *b)
+{
+	const struct row *const *x = a, *const *y = b;
+
+	return strcmp((*x)->name, (*y)->name);
+}
+
+/* Which of the rows have the name of another; NULL when there is no memory. */
+static bool *find_twins(const struct row *rows, size_t count)
+{
+	const struct row **sorted = malloc((count + 1) * sizeof(*sorted));
+	bool *twins = calloc(count + 1, sizeof(*twins));
+	size_t i;
+
+	for (i = 0; sorted && i < count; i++)
+		sorted[i] = &rows[i];
+	if (sorted && twins) {
+		qsort(sorted, count, sizeof(*sorted), by_name);
+		for (i = 1; i < count; i++)
+			if (!strcmp(sorted[i - 1]->name, sorted[i]->name))
+				twins[sorted[i - 1] - rows] =
+					twins[sorted[i] - rows] = true;
+	}
+	free(sorted);
+	return twins;
+}
+
+static void show_rows(const struct report *report, const struct view *view,
+		      const struct layout *layout)
 {
 	size_t end = report->count, i;
-	struct line more = {.used = 0};
+	bool *twins;
 
-	show_head(report, view);
-	show_sums(report, view);
-	show_trust(report, view);
-	show_columns(view, LINE_TITLES, NULL);
-	show_columns(view, LINE_SUM, &report->total);
 	if (view->rows && view->skip + view->rows < end)
 		end = view->skip + view->rows;
+	if (view->skip >= end)
+		return;
+	twins = find_twins(report->rows + view->skip, end - view->skip);
 	for (i = view->skip; i < end; i++)
-		show_columns(view, LINE_ROW, &report->rows[i]);
+		show_row(view, layout, LINE_ROW, &report->rows[i],
+			 twins && twins[i - view->skip]);
+	free(twins);
+}
+
+void view_lines(const struct report *report, const struct view *view)
+{
+	struct line more = {.used = 0};
+	struct layout layout;
+
+	lay_out(&layout, view);
+	if (!view->brief) {
+		show_head(report, view);
+		show_sums(report, view);
+		show_trust(report, view);
+	}
+	show_titles(view, &layout);
+	if (!view->brief)
+		show_row(view, &layout, LINE_SUM, &report->total, false);
+	show_rows(report, view, &layout);
 	if (!view->rows && report->count < report->active) {
 		add(&more, "... %zu more cells",
 		    report->active - report->count);
@@ -199,15 +374,40 @@ void view_lines(const struct report *report, const struct view *view)
 	}
 }
 
-void view_help(const struct view *view)
-{
-	const struct column *column;
-	size_t i;
+/* ---- help ----------------------------------------------------------------- */
 
-	for (i = 0; (column = table_columns[i]); i++) {
+static const struct {
+	const char *what, *help;
+} head_help[] = {
+	{"fires/s", "and so on: a second, in this interval or [all time]"},
+	{"passes", "times that the program began to write: a pass, a batch or"},
+	{"", "a set outside of these"},
+	{"cells", "that did something / in the process (or ever seen)"},
+	{"loss", "none: every count is what happened, not a sample"},
+	{"cost", "of hyphae-top itself, of its BPF programs in the kernel,"},
+	{"", "and how often the process was interrupted by a probe"},
+	{"*  ^", "sorted by this column, greatest first / smallest first"},
+	{"+12", "that many columns have no room; arrows reach them, too"},
+	{"-", "was not measured: no fan-out in this time"},
+	{"(others)", "cells that are gone, and those over --cells"},
+};
+
+size_t view_help(const struct view *view)
+{
+	size_t heads = sizeof(head_help) / sizeof(head_help[0]), i;
+
+	for (i = 0; i < heads || table_columns[i - heads]; i++) {
 		struct line line = {.used = 0};
 
-		add(&line, "%-8s %s", column->title, column->help);
+		if (i < view->skip)
+			continue;
+		if (i < heads)
+			add(&line, "%-8s %s", head_help[i].what,
+			    head_help[i].help);
+		else
+			add(&line, "%-8s %s", table_columns[i - heads]->title,
+			    table_columns[i - heads]->help);
 		emit(view, LINE_NOTE, &line);
 	}
+	return i;
 }

@@ -24,19 +24,21 @@ struct view {
 	int width;   /* in columns; what does not fit is left out; 0: any */
 	size_t skip; /* rows at the top that are scrolled away */
 	size_t rows; /* the most rows to show; 0: all there are */
-	size_t from; /* the first column after CELL that is shown */
-	const struct column *sort; /* marked in the titles; may be NULL */
+	bool brief;  /* without what comes before the titles, and the sum */
+	const struct column *sort; /* always shown, marked; may be NULL */
 	bool ascending;
 	void (*line)(void *ctx, enum line_kind kind, const char *text);
 	void *ctx;
 };
 
 #define VIEW_LINE_MOST 1024
-#define VIEW_HEAD_LINES 5 /* before the first row */
+/* Before the first row, and if brief. */
+#define VIEW_HEAD_LINES 5
+#define VIEW_BRIEF_LINES 1
 
 void view_lines(const struct report *report, const struct view *view);
 
-/* What the columns mean: one line each. */
-void view_help(const struct view *view);
+/* What the head and the columns mean; returns how many lines there are. */
+size_t view_help(const struct view *view);
 
 #endif

@@ -387,6 +387,7 @@ int watch_report(struct watch *watch, struct report *report,
 							 : watch->before_ns));
 	head->pid = watch->target.pid;
 	head->comm = watch->target.comm;
+	head->all = all;
 	head->mode = watch->config.probes ? "probes" : "records";
 	head->stale = watch->stream.stale - (all ? 0 : watch->stale_before);
 	head->alive = watch->alive;
@@ -400,8 +401,12 @@ void watch_next(struct watch *watch)
 	struct model *model = &watch->model;
 
 	model_next(model);
-	/* What the census of this interval did not meet has gone. */
-	if (watch->counted && model->count > 2 * watch->alive + CELLS_MANY)
+	/*
+	 * What the census of this interval did not meet has gone.  In probe
+	 * mode the kernel goes on telling its sums; they would count again.
+	 */
+	if (!watch->config.probes && watch->counted &&
+	    model->count > 2 * watch->alive + CELLS_MANY)
 		model_prune(model, watch->counted_in);
 	watch->counted = false;
 	watch->cost_before = watch->cost;

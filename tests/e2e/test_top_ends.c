@@ -51,8 +51,13 @@ static void bad_options(void **state)
 	(void)state;
 	assert_ended(RUN(TOP, "--bogus"), 1, "--bogus is not known");
 	assert_ended(RUN(TOP, "-p"), 1, "-p needs an argument");
-	assert_ended(RUN(TOP, "-p", "x"), 1, "'x' is no value for --pid");
+	assert_ended(RUN(TOP, "-p", "x"), 1,
+		     "'x' is not a valid --pid: it takes the number of a "
+		     "process.");
 	assert_ended(RUN(TOP, "-p", "1", "name"), 1, "not both");
+	assert_ended(
+		RUN(TOP, "-s", "x", "name"), 1,
+		"'x' is no column to sort by; there are CELL, OP, FIRES, ");
 }
 
 static void no_such_process(void **state)

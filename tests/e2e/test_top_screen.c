@@ -65,10 +65,8 @@ static void help_explains_columns(void **state)
 	NEED_BPF();
 	start(24, 80);
 	press("h");
-	assert_true(run_wait_text(top,
-				  "times that it changed and told its "
-				  "targets",
-				  RUN_LIMIT));
+	assert_true(run_wait_text(
+		top, "times that it changed, an error included", RUN_LIMIT));
 	press("h");
 	quit();
 }
@@ -91,10 +89,40 @@ static void arrows_choose_the_column(void **state)
 {
 	(void)state;
 	NEED_BPF();
-	assert_sorted("", " vSELF ");
-	assert_sorted("\x1bOC", " vP50 ");
-	assert_sorted("\x1bOC<\x1bOD", " vTARGETS ");
-	assert_sorted("r", " ^SELF ");
+	assert_sorted("", " SELF* ");
+	assert_sorted("\x1bOC", " P50* ");
+	assert_sorted("\x1bOC<\x1bOD", " TARGETS* ");
+	assert_sorted("r", " SELF^ ");
+}
+
+/* On 80 columns: what one wants first, and a mark for the rest. */
+static void the_usual_terminal(void **state)
+{
+	const char *table;
+
+	(void)state;
+	NEED_BPF();
+	start(24, 80);
+	quit();
+	table = strstr(run_out(top), "\x1b[?1049l");
+	assert_non_null(strstr(table, "CELL                     OP          "
+				      "FIRES  REFIRE%   UNCHGD   SELF*     P99 "
+				      "+13"));
+	/* And the head is still on it. */
+	assert_int_equal(count_text(table, "\n"), 22);
+}
+
+static void help_can_be_scrolled(void **state)
+{
+	(void)state;
+	NEED_BPF();
+	start(10, 60);
+	press("h");
+	assert_true(run_wait_text(top, "that did something", RUN_LIMIT));
+	press("\x1b[6~\x1b[6~\x1b[6~\x1b[6~");
+	assert_true(run_wait_text(top, "by which probes know", RUN_LIMIT));
+	press("h");
+	quit();
 }
 
 static void space_stops_the_numbers(void **state)
@@ -190,7 +218,7 @@ static void the_terminal_is_given_back(void **state)
 	assert_int_equal(run_kill(top, SIGTERM), 0);
 	assert_int_equal(run_wait(top, RUN_LIMIT), 0);
 	assert_non_null(strstr(run_out(top), "\x1b[?1049l"));
-	assert_non_null(strstr(run_out(top), "[interrupted]"));
+	assert_non_null(strstr(run_out(top), "[all time, interrupted]"));
 	start(24, 80);
 	assert_int_equal(run_kill(storm, SIGKILL), 0);
 	assert_int_equal(run_wait(top, RUN_LIMIT), 0);
@@ -205,6 +233,8 @@ int main(void)
 		TEST(it_shows_cells),
 		TEST(help_explains_columns),
 		TEST(arrows_choose_the_column),
+		TEST(the_usual_terminal),
+		TEST(help_can_be_scrolled),
 		TEST(space_stops_the_numbers),
 		TEST(any_keys),
 		TEST(small_terminals),

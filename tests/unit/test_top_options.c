@@ -78,6 +78,8 @@ static void json_shows_all_and_files_are_plain(void **test)
 	assert_int_equal(options.output, OUTPUT_JSON);
 	assert_int_equal(READ("--help"), 0);
 	assert_true(options.help);
+	assert_int_equal(READ("-w", "x"), 0);
+	assert_true(options.wide);
 	assert_int_equal(READ("-V"), 0);
 	assert_true(options.version);
 }
@@ -85,14 +87,14 @@ static void json_shows_all_and_files_are_plain(void **test)
 static void what_cannot_be_is_refused_by_name(void **test)
 {
 	static const char *const wrong[][4] = {
-		{"-p", "0"},	  {"-p", "-3"},	    {"-p", "1.5"},
-		{"-p", "12x"},	  {"-p", ""},	    {"-p", "nan"},
-		{"-d", "0"},	  {"-d", "-1"},	    {"-d", "1e99"},
-		{"-n", "0"},	  {"-n", "many"},   {"--mode", "fast"},
-		{"--top", "-1"},  {"--ring", "10"}, {"--sort", "nonsense"},
-		{"--cells", "0"}, {"--bogus"},	    {"-x"},
-		{"-p"},		  {"a", "b"},	    {"-p", "1", "a"},
-		{"--json=yes"},
+		{"-p", "0"},	  {"-p", "-3"},	     {"-p", "1.5"},
+		{"-p", "12x"},	  {"-p", ""},	     {"-p", "nan"},
+		{"-d", "0"},	  {"-d", "-1"},	     {"-d", "1e99"},
+		{"-n", "0"},	  {"-n", "many"},    {"--mode", "fast"},
+		{"--top", "-1"},  {"--ring", "10"},  {"--sort", "nonsense"},
+		{"--cells", "0"}, {"--bogus"},	     {"-x"},
+		{"-p"},		  {"a", "b"},	     {"-p", "1", "a"},
+		{"--json=yes"},	  {"-j", "--plain"}, {"--plain", "-j"},
 	};
 	size_t i;
 

@@ -131,31 +131,34 @@ static void a_table_of_any_width(void **test)
 	show(&report, (struct view){.sort = column_find("SELF")});
 	assert_string_equal(
 		text,
-		"hyphae-top  mon  pid 4711  records mode  01:46:40  0.50 s|\n"
-		"fires 1003 (2.01k/s)  re-fires 24.9 %  writes 12345679912 "
-		"(24.7G/s)  cells 5/1601  passes 30 (60/s)|\n"
-		"loss: none  cost: hyphae-top 2.5 % of a CPU, BPF 0.3 %, 13"
-		" probe hits|\n"
-		"CELL                     OP           FIRES   REFIRES REFI"
-		"RE%    WRITES    UNCHGD TARGETS    vSELF     P50     P90  "
-		"   P99     MAX TYPE         SITE                     HEIGH"
-		"T    NOTIFY   COMPUTE|\n"
-		"TOTAL                                  1003       250    2"
-		"4.9 12345679912       9       -   2.60ms  2.40us  3.10us  "
-		"12.0us  2.00ms                                            "
-		"- 12345678903    1009|\n"
-		"net.rate                 map           1000       250    2"
-		"5.0      1009         9       3   2.60ms  2.40us  3.10us  "
-		"12.0us  2.00ms double       mon.c:41                      "
-		"1         0      1009|\n"
-		"#77                      ?                1         0     "
-		"0.0 12345678901       0       0    950ns   950ns   950ns  "
-		" 950ns   950ns                                            "
-		"0 12345678901       0|\n"
-		"\xe6\xb8\xa9\xe5\xba\xa6 of a very long nam~ source       "
-		"    2         0     0.0         2         0       0      0"
-		"ns     0ns     0ns     0ns     0ns int64        mon.c:7   "
-		"                    0         2         0|\n"
+		"hyphae-top  mon  pid 4711  01:46:40  0.50 s  records mode|\n"
+		"fires 2.01k/s  re-fires 24.9 %  writes 24.7G/s  passes 60/s "
+		" cells 5/1601|\n"
+		"loss: none  cost: hyphae-top 2.5 % of a CPU, BPF 0.3 %, 13 p"
+		"robe hits|\n"
+		"CELL                                     OP          FIRES  "
+		" REFIRES  REFIRE%    WRITES   UNCHGD  TARGETS   SELF*     P5"
+		"0     P90     P99     MAX TYPE         SITE                 "
+		"     HEIGHT    NOTIFY   COMPUTE  FANOUT       ID|\n"
+		"TOTAL                                                 1003  "
+		"     250     24.9 12345679912      9        -  2.60ms  2.40u"
+		"s  3.10us  12.0us  2.00ms                                   "
+		"          - 12345678903    1009  2.50ms        -|\n"
+		"net.rate                                 map          1000  "
+		"     250     25.0      1009        9        3  2.60ms  2.40u"
+		"s  3.10us  12.0us  2.00ms double       mon.c:41             "
+		"          1         0      1009  2.50ms       10|\n"
+		"#77                                      ?               1  "
+		"       0      0.0 12345678901      0        0   950ns   950n"
+		"s   950ns   950ns   950ns                                   "
+		"          0 12345678901       0   950ns       77|\n"
+		"\xe6\xb8\xa9"
+		"\xe5\xba\xa6"
+		" of a very long name?[2J        "
+		"     source          2         0      0.0         2        0"
+		"        0       -       -       -       -       - int64     "
+		"   mon.c:7                        0         2         0     "
+		"  -        5|\n"
 		"... 2 more cells|\n");
 }
 
@@ -167,31 +170,124 @@ static void eighty_columns(void **test)
 	show(&report, (struct view){.width = 80, .skip = 1, .rows = 1});
 	assert_string_equal(
 		text,
-		"hyphae-top  mon  pid 4711  records mode  01:46:40  0.50 s|\n"
-		"fires 1003 (2.01k/s)  re-fires 24.9 %  writes 12345679912 "
-		"(24.7G/s)  cells 5/16~|\n"
-		"loss: none  cost: hyphae-top 2.5 % of a CPU, BPF 0.3 %, 13"
-		" probe hits|\n"
-		"CELL                     OP           FIRES   REFIRES REFI"
-		"RE%    WRITES|\n"
-		"TOTAL                                  1003       250    2"
-		"4.9 12345679912|\n"
-		"#77                      ?                1         0     "
-		"0.0 12345678901|\n");
+		"hyphae-top  mon  pid 4711  01:46:40  0.50 s  records mode|\n"
+		"fires 2.01k/s  re-fires 24.9 %  writes 24.7G/s  passes 60/s "
+		" cells 5/1601|\n"
+		"loss: none  cost: hyphae-top 2.5 % of a CPU, BPF 0.3 %, 13 p"
+		"robe hits|\n"
+		"CELL                     OP          FIRES  REFIRE%   UNCHGD"
+		"    SELF     P99 +13|\n"
+		"TOTAL                                 1003     24.9        9"
+		"  2.60ms  12.0us|\n"
+		"#77                      ?               1      0.0        0"
+		"   950ns   950ns|\n");
 }
 
-static void columns_can_be_scrolled(void **test)
+/* Whatever sorts is shown, marked, and never wider than asked for. */
+static void what_sorts_is_shown(void **test)
+{
+	struct report report = sample();
+	const char *at, *end;
+	char mark[32];
+	int width;
+	size_t i;
+
+	(void)test;
+	report.count = 2;
+	for (i = 0; table_columns[i]; i++) {
+		snprintf(mark, sizeof(mark), "%s^", table_columns[i]->title);
+		for (width = 26; width < 260; width++) {
+			show(&report, (struct view){.width = width,
+						    .sort = table_columns[i],
+						    .ascending = true});
+			assert_non_null(strstr(text, mark));
+			for (at = text; (end = strchr(at, '|')); at = end + 2)
+				assert_true(end - at <= width);
+		}
+	}
+}
+
+static void narrow_terminals(void **test)
 {
 	struct report report = sample();
 
 	(void)test;
-	show(&report, (struct view){.width = 50,
-				    .from = 9,
+	show(&report, (struct view){.width = 40,
 				    .rows = 1,
-				    .sort = column_find("p99"),
-				    .ascending = true});
-	assert_non_null(strstr(text, "CELL                         P90    "
-				     "^P99     MAX|\n"));
+				    .brief = true,
+				    .sort = column_find("p99")});
+	assert_string_equal(text, "CELL                 OP         P99* +17|\n"
+				  "net.rate             map      12.0us|\n");
+	show(&report, (struct view){.width = 9,
+				    .rows = 1,
+				    .brief = true,
+				    .sort = column_find("p99")});
+	assert_string_equal(text, "~    P99*|\n"
+				  "~  12.0us|\n");
+	show(&report, (struct view){.width = 1, .sort = column_find("p99")});
+}
+
+/* By their numbers; one without a name also by where it was made. */
+static void cells_of_one_name(void **test)
+{
+	struct report report = sample();
+	struct row alike[] = {rows[0], rows[0], rows[1], rows[1], rows[2]};
+
+	(void)test;
+	alike[1].id = 11;
+	alike[3].id = 78;
+	alike[3].site = "src/of/mon.c:9";
+	report.rows = alike;
+	report.count = 5;
+	show(&report, (struct view){.width = 32,
+				    .brief = true,
+				    .sort = column_find("op")});
+	assert_string_equal(text, "CELL                 OP* +18|\n"
+				  "net.rate #10         map|\n"
+				  "net.rate #11         map|\n"
+				  "#77                  ?|\n"
+				  "mon.c:9 #78          ?|\n"
+				  "\xe6\xb8\xa9"
+				  "\xe5\xba\xa6"
+				  " of a very long~ source|\n");
+}
+
+static void what_was_not_measured(void **test)
+{
+	struct report report = sample();
+	struct row idle = rows[0];
+
+	(void)test;
+	memset(&idle.counts, 0, sizeof(idle.counts));
+	idle.counts.writes = idle.counts.unchanged = 7;
+	idle.p50 = idle.p90 = idle.p99 = idle.max = 0;
+	report.rows = &idle;
+	report.count = 1;
+	show(&report, (struct view){.width = 80, .brief = true});
+	assert_string_equal(
+		text,
+		"CELL                     OP          FIRES  REFIRE%   UNCHGD"
+		"    SELF     P99 +13|\n"
+		"net.rate                 map             0        -        7"
+		"       -       -|\n"
+		"... 4 more cells|\n");
+}
+
+static void states_are_in_the_head(void **test)
+{
+	struct report report = sample();
+
+	(void)test;
+	report.head.paused = true;
+	show(&report, (struct view){.width = 80});
+	assert_non_null(strstr(text, "0.50 s  [paused]  records mode|\n"));
+	report.head.all = true;
+	show(&report, (struct view){.width = 80});
+	assert_non_null(strstr(text, "0.50 s  [all time, paused]  records"));
+	report.head.paused = false;
+	report.head.end = "process ended";
+	show(&report, (struct view){.width = 80});
+	assert_non_null(strstr(text, "0.50 s  [all time, process ended]  re"));
 }
 
 static void losses_stand_out(void **test)
@@ -206,25 +302,57 @@ static void losses_stand_out(void **test)
 	report.head.stale = 3;
 	report.head.end = "process ended";
 	show(&report, (struct view){.rows = 1});
-	assert_non_null(strstr(text, "0.50 s  [process ended]|\n"));
+	assert_non_null(strstr(text, "0.50 s  [process ended]  records mode|"));
 	assert_non_null(strstr(
 		text, "|\nLOSS: 1200 records, 1100 fires, 2 blocks of unknown "
-		      "content (counts are too low)  older records left out: "
-		      "3  cost: hyphae-top 2.5 % of a CPU|\n"));
+		      "content (counts are too low)  cost: hyphae-top 2.5 % "
+		      "of a CPU|\n"));
+}
+
+/* Their events are counted, only not by cell. */
+static void cells_over_the_limit_are_no_loss(void **test)
+{
+	struct report report = sample();
+
+	(void)test;
+	report.lost.unsorted = 15176;
+	assert_false(losses_any(&report.lost));
+	show(&report, (struct view){.rows = 1});
+	assert_non_null(strstr(text, "|\nloss: none; 15176 events of further "
+				     "cells in (others)  cost: "));
+}
+
+static size_t count_lines(void)
+{
+	const char *at = text;
+	size_t n = 0;
+
+	for (; (at = strchr(at, '\n')); at++)
+		n++;
+	return n;
 }
 
 static void help_has_every_column(void **test)
 {
 	struct view view = {.line = add_line};
-	size_t i;
+	size_t i, lines;
 
 	(void)test;
 	text[0] = '\0';
-	view_help(&view);
+	lines = view_help(&view);
+	assert_int_equal(count_lines(), lines);
 	for (i = 0; table_columns[i]; i++) {
 		assert_non_null(table_columns[i]->title);
 		assert_non_null(strstr(text, table_columns[i]->title));
 	}
+	for (i = 0; columns[i].json; i++)
+		assert_non_null(columns[i].title);
+	assert_non_null(strstr(text, "cells "));
+	/* It can be scrolled. */
+	text[0] = '\0';
+	view.skip = lines - 2;
+	assert_int_equal(view_help(&view), lines);
+	assert_int_equal(count_lines(), 2);
 }
 
 static void assert_fits(const char *from, int most, const char *expected,
@@ -245,6 +373,13 @@ static void texts_are_fitted(void **test)
 	assert_fits("", 3, "", 0);
 	assert_fits("a\nb\x7f", 9, "a?b?", 4);
 	assert_fits("\xff\xfe", 9, "??", 2);
+	/* CSI in one character, and one that turns the direction. */
+	assert_fits("a\xc2\x9b"
+		    "b",
+		    9, "a?b", 3);
+	assert_fits("\xe2\x80\xae"
+		    "b",
+		    9, "?b", 2);
 	/* Two columns wide each. */
 	assert_fits("\xe6\xb8\xa9\xe5\xba\xa6", 4, "\xe6\xb8\xa9\xe5\xba\xa6",
 		    4);
@@ -441,8 +576,13 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_table_of_any_width),
 		cmocka_unit_test(eighty_columns),
-		cmocka_unit_test(columns_can_be_scrolled),
+		cmocka_unit_test(what_sorts_is_shown),
+		cmocka_unit_test(narrow_terminals),
+		cmocka_unit_test(cells_of_one_name),
+		cmocka_unit_test(what_was_not_measured),
+		cmocka_unit_test(states_are_in_the_head),
 		cmocka_unit_test(losses_stand_out),
+		cmocka_unit_test(cells_over_the_limit_are_no_loss),
 		cmocka_unit_test(help_has_every_column),
 		cmocka_unit_test(texts_are_fitted),
 		cmocka_unit_test(numbers_have_three_digits),
