@@ -66,6 +66,8 @@ bool hy_queue_reserve(struct hy_queue *q, size_t height)
 	       (heights - q->heights) * sizeof(*buckets));
 	q->buckets = buckets;
 	q->heights = heights;
+	if (q->lowest)
+		q->lowest = &buckets[q->lowest_at];
 	add_levels(q);
 	return true;
 }
@@ -75,6 +77,39 @@ void hy_queue_done(struct hy_queue *q)
 	hy_free(q->buckets);
 	for (int i = 0; i < HY_QUEUE_LEVELS; i++)
 		hy_free(q->level[i]);
+}
+
+static void mark(struct hy_queue *q, size_t at)
+{
+	for (int i = 0; i < q->levels; i++) {
+		uint64_t *word = &q->level[i][at / 64];
+		bool was_empty = *word == 0;
+
+		*word |= (uint64_t)1 << (at % 64);
+		if (!was_empty)
+			break;
+		at /= 64;
+	}
+}
+
+static void unmark(struct hy_queue *q, size_t at)
+{
+	for (int i = 0; i < q->levels; i++) {
+		uint64_t *word = &q->level[i][at / 64];
+
+		*word &= ~((uint64_t)1 << (at % 64));
+		if (*word)
+			break;
+		at /= 64;
+	}
+}
+
+/* The lowest is empty, or no longer the lowest. */
+static void leave_lowest(struct hy_queue *q)
+{
+	if (q->lowest && !q->lowest->first)
+		unmark(q, q->lowest_at);
+	q->lowest = NULL;
 }
 
 static void put(struct hy_queue *q, struct hy_derived *d)
@@ -90,15 +125,10 @@ static void put(struct hy_queue *q, struct hy_derived *d)
 		return;
 	}
 	bucket->first = bucket->last = d;
-	for (int i = 0; i < q->levels; i++) {
-		uint64_t *word = &q->level[i][at / 64];
-		bool was_empty = *word == 0;
-
-		*word |= (uint64_t)1 << (at % 64);
-		if (!was_empty)
-			break;
-		at /= 64;
-	}
+	mark(q, at);
+	/* A cell that was made in this wave may lie below. */
+	if (unlikely(at < q->lowest_at))
+		leave_lowest(q);
 }
 
 void hy_queue_add(struct hy_queue *q, struct hy_derived *d)
@@ -113,24 +143,15 @@ void hy_queue_add(struct hy_queue *q, struct hy_derived *d)
 struct hy_derived *hy_queue_take(struct hy_queue *q)
 {
 	struct hy_derived *d;
-	struct hy_bucket *bucket;
 	size_t at = 0;
 
+	leave_lowest(q);
 	for (int i = q->levels - 1; i >= 0; i--)
 		at = at * 64 + (size_t)__builtin_ctzll(q->level[i][at]);
-	bucket = &q->buckets[at];
-	d = bucket->first;
-	bucket->first = d->next_queued;
+	q->lowest = &q->buckets[at];
+	q->lowest_at = at;
+	d = q->lowest->first;
+	q->lowest->first = d->next_queued;
 	q->count--;
-	if (bucket->first)
-		return d;
-	for (int i = 0; i < q->levels; i++) {
-		uint64_t *word = &q->level[i][at / 64];
-
-		*word &= ~((uint64_t)1 << (at % 64));
-		if (*word)
-			break;
-		at /= 64;
-	}
 	return d;
 }

@@ -18,6 +18,7 @@ void hy_queue_done(struct hy_queue *queue);
 
 /* Put into a bucket, and the one that was alone as well. */
 void hy_queue_add(struct hy_queue *queue, struct hy_derived *d);
+/* The first of the lowest bucket, which has to be looked for. */
 struct hy_derived *hy_queue_take(struct hy_queue *queue);
 
 static inline bool hy_queue_used(const struct hy_queue *queue)
@@ -47,10 +48,15 @@ static inline struct hy_derived *hy_queue_pop(struct hy_queue *queue)
 {
 	struct hy_derived *d = queue->hot;
 
-	if (likely(d != NULL))
+	if (d) {
 		queue->hot = NULL;
-	else if (queue->count)
-		d = hy_queue_take(queue);
+	} else if (queue->count) {
+		if (!queue->lowest || !queue->lowest->first)
+			return hy_queue_take(queue);
+		d = queue->lowest->first;
+		queue->lowest->first = d->next_queued;
+		queue->count--;
+	}
 	return d;
 }
 

@@ -161,7 +161,7 @@ struct hy_derived {
 enum hy_outcome {
 	HY_VALUE = 0, /* *out was made */
 	HY_KEEP = 1,  /* stay as you are */
-		      /* negative: an errno */
+	/* negative: an errno */
 };
 
 /* An operator: its name, and how to compute one cell of it. */
@@ -242,6 +242,12 @@ struct hy_queue {
 	size_t count;		/* entries in buckets */
 	struct hy_bucket *buckets;
 	size_t heights; /* room */
+	/*
+	 * The lowest bucket, or NULL: taken from without a look at the levels,
+	 * in which it stays marked until another becomes the lowest.
+	 */
+	struct hy_bucket *lowest;
+	size_t lowest_at;
 	/* level[0]: a bit for each bucket in use; above: for each word below */
 	uint64_t *level[HY_QUEUE_LEVELS];
 	int levels; /* in use: the highest of them is one word */
