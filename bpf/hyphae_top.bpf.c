@@ -128,11 +128,16 @@ int BPF_USDT(top_records, long thread, void *block, long records)
 
 	if (bpf_probe_read_user(header, sizeof(header), block)) {
 		count(WIRE_FAULT_BLOCKS, 1);
+		if (records < 0 || records > HY_BLOCK_RECORDS)
+			records = HY_BLOCK_RECORDS;
 		count(WIRE_FAULT_RECORDS, records);
 		return 0;
 	}
-	if (head->count > HY_BLOCK_RECORDS)
+	if (head->count > HY_BLOCK_RECORDS) {
+		count(WIRE_FAULT_BLOCKS, 1);
+		count(WIRE_FAULT_RECORDS, HY_BLOCK_RECORDS);
 		return 0;
+	}
 	bytes = HY_BLOCK_HEADER + head->count * sizeof(struct hy_record);
 	if (bytes <= WIRE_SMALL)
 		return copy_block(head, block, bytes, WIRE_SMALL);

@@ -41,7 +41,7 @@ struct report_head {
 	bool all;	 /* of the whole time, not of an interval */
 	bool paused;	 /* it stands still */
 	uint64_t stale;	 /* records from before the start, not counted */
-	uint64_t alive;	 /* cells in the process; 0 if unknown */
+	int64_t alive;	 /* cells in the process; -1: unknown */
 	struct cost cost;
 };
 

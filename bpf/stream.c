@@ -7,7 +7,8 @@
 #include <string.h>
 
 #define FIRST_THREADS 64
-#define THREADS_MAX (1u << 20)
+/* Twice as many as Linux has numbers for. */
+#define THREADS_MAX (1u << 23)
 
 static size_t slot_of(uint64_t thread, size_t mask)
 {
@@ -124,11 +125,23 @@ static struct stream_part take_part(struct stream_thread *t, uint64_t sequence)
 	return taken;
 }
 
+/*
+ * A duration that does not fit into its field, more than an hour: the clock
+ * of the process went backwards, and it is worth nothing.
+ */
+static uint64_t duration(uint32_t field, uint32_t flags)
+{
+	if (!(flags & HY_RECORD_LONG))
+		return field;
+	return field == UINT32_MAX ? 0
+				   : (uint64_t)field << HY_RECORD_LONG_SHIFT;
+}
+
 static void add_record(struct stream *stream, const struct hy_record *record)
 {
 	struct model *model = stream->model;
 	uint32_t flags = HY_RECORD_FLAGS(record);
-	unsigned int shift = flags & HY_RECORD_LONG ? HY_RECORD_LONG_SHIFT : 0;
+	uint64_t compute = duration(record->compute, flags);
 	struct cell *cell = model_cell(model, HY_RECORD_ID(record));
 	struct counts *now = &cell->now, *total = &model->total;
 
@@ -150,13 +163,13 @@ static void add_record(struct stream *stream, const struct hy_record *record)
 	if (flags & HY_RECORD_COMPUTE) {
 		now->computes++;
 		total->computes++;
-		now->compute_ns += (uint64_t)record->compute << shift;
-		total->compute_ns += (uint64_t)record->compute << shift;
+		now->compute_ns += compute;
+		total->compute_ns += compute;
 	}
 	if (flags & HY_RECORD_FIRE) {
 		now->fires++;
 		total->fires++;
-		model_fanout(model, cell, (uint64_t)record->fanout << shift);
+		model_fanout(model, cell, duration(record->fanout, flags));
 	}
 	if (flags & HY_RECORD_REFIRE) {
 		now->refires++;
@@ -352,4 +365,19 @@ uint64_t stream_missing(const struct stream *stream)
 			missing += gaps(t);
 	}
 	return missing > 0 ? (uint64_t)missing : 0;
+}
+
+void stream_abandon(struct stream *stream)
+{
+	size_t i;
+	uint32_t k;
+
+	for (i = 0; i <= stream->mask; i++) {
+		struct stream_thread *t = &stream->threads[i];
+
+		for (k = 0; k < t->nparts; k++)
+			if (t->parts[k].records || t->parts[k].passes)
+				stream->gone_blocks++;
+		t->nparts = 0;
+	}
 }

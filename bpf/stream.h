@@ -75,6 +75,13 @@ void stream_peek(struct stream *stream, const struct hy_block *block,
 uint32_t stream_peeked(const struct stream *stream, uint64_t thread,
 		       uint64_t sequence);
 
+/*
+ * The process is gone, and all that it delivered was taken in.  A block that
+ * was peeked at and did not come is missing: the process was killed, or left
+ * in another way in which the library cannot deliver what it holds.
+ */
+void stream_abandon(struct stream *stream);
+
 /* Blocks that should have come and did not, blind ones included. */
 uint64_t stream_missing(const struct stream *stream);
 

@@ -74,7 +74,8 @@ static json_t *head(const struct report *report)
 	SET("self_ns", number(row_self(total)));
 	SET("cells_active", number(report->active));
 	SET("cells_known", number(report->known));
-	SET("cells_alive", h->alive ? number(h->alive) : json_null());
+	SET("cells_alive",
+	    h->alive >= 0 ? number((uint64_t)h->alive) : json_null());
 	SET("cost", cost(h));
 	SET("final", json_boolean(h->final));
 	SET("end", json_string(h->end));

@@ -103,9 +103,10 @@ static void show_sums(const struct report *report, const struct view *view)
 	add(&line, "re-fires %.1f %%  ", 100 * row_refire_ratio(total));
 	add_rate(&line, report, "writes", total->counts.writes);
 	add_rate(&line, report, "passes", report->passes);
-	add(&line, "cells %zu/%zu", report->active,
-	    report->head.alive > report->known ? (size_t)report->head.alive
-					       : report->known);
+	add(&line, "cells %zu/%" PRId64, report->active,
+	    report->head.alive > (int64_t)report->known
+		    ? report->head.alive
+		    : (int64_t)report->known);
 	emit(view, LINE_TOTAL, &line);
 }
 
@@ -126,6 +127,8 @@ static void add_losses(struct line *line, const struct losses *lost)
 		    lost->unsorted);
 }
 
+#define COST_LEAST 0.05
+
 static void show_trust(const struct report *report, const struct view *view)
 {
 	const struct cost *cost = &report->head.cost;
@@ -133,7 +136,8 @@ static void show_trust(const struct report *report, const struct view *view)
 	struct line line = {.used = 0};
 
 	add_losses(&line, &report->lost);
-	if (interval > 0) {
+	/* In no time at all a percentage would say nothing. */
+	if (interval >= COST_LEAST) {
 		add(&line, "  cost: hyphae-top %.1f %% of a CPU",
 		    100 * cost->cpu_s / interval);
 		if (cost->bpf_known)

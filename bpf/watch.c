@@ -29,6 +29,9 @@
 #define LAST_MS 10000
 #define CENSUS_MS 1000
 #define CENSUS_START_MS 10000
+#define PEEK_MS 50
+/* What a process that is killed takes with it is what came after a peek. */
+#define PEEK_PAUSE_NS 100000000ull
 /* And all that, once hyphae-top was told to end. */
 #define INTERRUPTED_MS 2000
 
@@ -202,7 +205,7 @@ static void take_census(struct watch *watch, bool all)
 
 	allow(watch, all ? CENSUS_START_MS : CENSUS_MS);
 	watch->census_at = now_ns();
-	watch->alive = census_count(&watch->census);
+	watch->alive = (int64_t)census_count(&watch->census);
 	error = census_cells(&watch->census, &visitor);
 	watch->hurried = error == -ECANCELED;
 	if (!error) {
@@ -263,6 +266,7 @@ static void begin(struct watch *watch)
 	watch->census_works = watch->target.semaphore &&
 			      !census_open(&watch->census, &watch->memory,
 					   watch->target.semaphore);
+	watch->alive = -1;
 	watch->census.enough = enough;
 	watch->census.enough_ctx = watch;
 	watch->begin_ns = watch->before_ns = now_ns();
@@ -315,14 +319,6 @@ static void follow(struct watch *watch)
 		watch->moves++;
 }
 
-void watch_drain(struct watch *watch)
-{
-	follow(watch);
-	allow(watch, DRAIN_MS);
-	if (!watch->config.probes)
-		(void)collect_drain(watch->collect, enough, watch);
-}
-
 /* Has the process executed another program?  (One that ends has not.) */
 static void check_program(struct watch *watch)
 {
@@ -332,31 +328,60 @@ static void check_program(struct watch *watch)
 	watch->replaced = target_has_memory(&watch->target);
 }
 
+/* Look at what threads have not delivered yet, for at most so long. */
+static void peek(struct watch *watch, unsigned int ms)
+{
+	if (watch->config.probes)
+		return;
+	check_program(watch);
+	if (!watch->census_works)
+		return;
+	allow(watch, ms);
+	watch->peeked_at = now_ns();
+	peek_threads(&watch->census, &watch->stream, false);
+	watch->peek_ns = now_ns() - watch->peeked_at;
+}
+
+void watch_drain(struct watch *watch)
+{
+	follow(watch);
+	if (watch->config.probes)
+		return;
+	/* A tenth of the time is enough. */
+	if (now_ns() - watch->peeked_at > 10 * watch->peek_ns + PEEK_PAUSE_NS)
+		peek(watch, PEEK_MS);
+	allow(watch, DRAIN_MS);
+	(void)collect_drain(watch->collect, enough, watch);
+}
+
 /* Of a process that is gone all is taken in, however long it takes. */
 static bool take_events(struct watch *watch, bool gone, bool last)
 {
 	bool all;
 
-	allow(watch, UPDATE_MS);
-	if (!gone && watch->census_works)
-		peek_threads(&watch->census, &watch->stream, false);
+	if (!gone)
+		peek(watch, UPDATE_MS);
+	gone |= watch->replaced;
 	allow(watch, gone ? 0 : last ? LAST_MS : UPDATE_MS);
 	all = collect_drain(watch->collect, enough, watch);
-	if (!all && last)
+	if (!all && (gone || last))
 		collect_lose(watch->collect);
-	return all || last;
+	if (gone)
+		stream_abandon(&watch->stream);
+	return all || gone || last;
 }
 
 void watch_update(struct watch *watch, bool gone, bool last)
 {
 	bool all = true;
 
-	if (!gone)
-		check_program(watch);
-	if (watch->config.probes)
+	if (watch->config.probes) {
+		if (!gone)
+			check_program(watch);
 		(void)collect_read(watch->collect);
-	else
+	} else {
 		all = take_events(watch, gone, last);
+	}
 	take_counters(watch, all);
 	if (gone)
 		watch->census_works = false;
@@ -406,7 +431,7 @@ void watch_next(struct watch *watch)
 	 * mode the kernel goes on telling its sums; they would count again.
 	 */
 	if (!watch->config.probes && watch->counted &&
-	    model->count > 2 * watch->alive + CELLS_MANY)
+	    model->count > 2 * (uint64_t)watch->alive + CELLS_MANY)
 		model_prune(model, watch->counted_in);
 	watch->counted = false;
 	watch->cost_before = watch->cost;

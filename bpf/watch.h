@@ -42,14 +42,15 @@ struct watch {
 	struct cost cost_before;	  /* at the last interval */
 	uint64_t begin_ns, before_ns;	  /* of all, of the interval */
 	uint64_t stale_before;
-	uint64_t alive;
+	int64_t alive; /* cells in the process; -1: unknown */
 	/* When to look for names again. */
 	size_t nameless; /* cells that the last census did not find */
 	uint64_t census_at, census_ns; /* when it was, how long it took */
 	bool counted;	     /* a census met every cell, in this interval */
 	uint32_t counted_in; /* the number of it */
-	bool hurried;	     /* the last census was ended before its time */
-	uint64_t until_ns;   /* when what is being done is to end; 0: never */
+	uint64_t peeked_at, peek_ns; /* when it was, how long it took */
+	bool hurried;	   /* the last census was ended before its time */
+	uint64_t until_ns; /* when what is being done is to end; 0: never */
 };
 
 /* Find the process, attach.  0 or -1 with a fault. */

@@ -232,6 +232,30 @@ static void a_loss_of_the_thread_before(void **test)
 	assert_int_equal(model.lost.fires, 3);
 }
 
+/* What a killed process takes with it: nobody knows how much. */
+static void blocks_that_are_left_behind(void **test)
+{
+	static struct hy_block block;
+
+	(void)test;
+	begin(&block, 5, 1);
+	record(&block, 3, FIRE);
+	stream_peek(&stream, &block, false);
+	begin(&block, 6, 1);
+	record(&block, 3, FIRE);
+	stream_peek(&stream, &block, false);
+	deliver(&block);
+	/* Empty as it is, it will not be delivered. */
+	begin(&block, 7, 1);
+	stream_peek(&stream, &block, false);
+	assert_int_equal(stream_missing(&stream), 0);
+	stream_abandon(&stream);
+	assert_int_equal(stream_missing(&stream), 1);
+	stream_abandon(&stream);
+	assert_int_equal(stream_missing(&stream), 1);
+	assert_int_equal(fires_of(3), 2);
+}
+
 static void what_is_older_does_not_count(void **test)
 {
 	static struct hy_block block, late;
@@ -387,6 +411,7 @@ int main(void)
 		WITH_STREAM(a_block_that_never_came_is_missing),
 		WITH_STREAM(a_thread_id_can_come_again),
 		WITH_STREAM(a_loss_of_the_thread_before),
+		WITH_STREAM(blocks_that_are_left_behind),
 		WITH_STREAM(what_is_older_does_not_count),
 		WITH_STREAM(losses_of_the_library_show),
 		WITH_STREAM(what_is_no_block_is_left_out),

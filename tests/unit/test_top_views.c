@@ -530,7 +530,7 @@ static void json_says_what_is_unknown_or_lost(void **test)
 
 	(void)test;
 	report.head.cost.bpf_known = false;
-	report.head.alive = 0;
+	report.head.alive = -1;
 	report.head.final = true;
 	report.head.end = "interrupted";
 	report.lost.records = 17;
