@@ -1,0 +1,888 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Faults that were found by reading the sources and that need two threads,
+ * each held fixed by the behaviour that was wrong.  The comment of a test says
+ * which fault it was.
+ *
+ * Most begin alike: another thread propagates, and stays inside a subscriber
+ * until it is let go.  So every interleaving is made, not waited for.  A
+ * watchdog ends the program with the name of the test when one hangs.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <hyphae/hyphae.h>
+
+#include "base/alloc.h"
+#include "core/drain.h"
+#include "core/probe.h"
+#include "core/types.h"
+
+#define TOO_LONG 60 /* seconds for a test */
+
+static const char *watched_test = "";
+
+static void bark(int signal)
+{
+	static const char text[] = " has not ended in time: a deadlock?\n";
+
+	(void)signal;
+	(void)!write(STDERR_FILENO, watched_test, strlen(watched_test));
+	(void)!write(STDERR_FILENO, text, sizeof(text) - 1);
+	_exit(99);
+}
+
+static void watch(const char *test)
+{
+	watched_test = test;
+	signal(SIGALRM, bark);
+	alarm(TOO_LONG);
+}
+
+#define WATCH() watch(__func__)
+
+static void start(pthread_t *thread, void *(*body)(void *ctx), void *ctx)
+{
+	assert_int_equal(pthread_create(thread, NULL, body, ctx), 0);
+}
+
+static void join(pthread_t thread)
+{
+	assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
+/* The whole of a thread, here and now. */
+static void on_another_thread(void *(*body)(void *ctx), void *ctx)
+{
+	pthread_t thread;
+
+	start(&thread, body, ctx);
+	join(thread);
+}
+
+static int64_t value(struct hyphae_cell *cell)
+{
+	int64_t held = -1;
+
+	assert_int_equal(hyphae_int64_get(cell, &held), 0);
+	return held;
+}
+
+/* Give the graph back: nothing but `cells` and `subs` may be left in it. */
+static void end_graph(struct hyphae_graph *graph, size_t cells, size_t subs)
+{
+	struct hyphae_graph_counts counts;
+
+	assert_int_equal(hyphae_graph_check_idle(graph), 0);
+	assert_int_equal(hyphae_graph_counts(graph, &counts), 0);
+	assert_int_equal(counts.cells, cells);
+	assert_int_equal(counts.subscriptions, subs);
+	assert_int_equal(hyphae_graph_free(graph), 0);
+	alarm(0);
+}
+
+/* ---- the thread that propagates --------------------------------------------- */
+
+struct drainer {
+	struct hyphae_cell *trigger;
+	pthread_t thread;
+	sem_t inside, go, left;
+	int result;
+};
+
+static int stay(const struct hyphae_signal *signal, void *ctx)
+{
+	struct drainer *drainer = ctx;
+
+	(void)signal;
+	sem_post(&drainer->inside);
+	sem_wait(&drainer->go);
+	return 0;
+}
+
+static void *propagate(void *ctx)
+{
+	struct drainer *drainer = ctx;
+
+	drainer->result = hyphae_int64_set(drainer->trigger, 1);
+	sem_post(&drainer->left);
+	return NULL;
+}
+
+/* Have another thread propagate in the graph: a cell and a subscription. */
+static void occupy(struct drainer *drainer, struct hyphae_graph *graph)
+{
+	sem_init(&drainer->inside, 0, 0);
+	sem_init(&drainer->go, 0, 0);
+	sem_init(&drainer->left, 0, 0);
+	drainer->result = 1;
+	drainer->trigger = hyphae_int64_new(graph, 0);
+	assert_non_null(hyphae_subscribe_with(drainer->trigger, stay, drainer,
+					      NULL, HYPHAE_SKIP_INITIAL));
+	start(&drainer->thread, propagate, drainer);
+	sem_wait(&drainer->inside);
+}
+
+/* Let it go and wait until it has left the graph; also for callbacks. */
+static void dismiss(struct drainer *drainer)
+{
+	sem_post(&drainer->go);
+	sem_wait(&drainer->left);
+}
+
+static void drainer_done(struct drainer *drainer)
+{
+	join(drainer->thread);
+	assert_int_equal(drainer->result, 0);
+	sem_destroy(&drainer->inside);
+	sem_destroy(&drainer->go);
+	sem_destroy(&drainer->left);
+}
+
+/* ---- a batch that is handed over ----------------------------------------------- */
+
+#define CELLS 100
+
+struct token {
+	int64_t id;
+	int64_t filler;
+};
+
+/* Whose value 1 lets the drainer go when it is dropped. */
+static struct drainer *held_by_token;
+
+static int token_copy(void *to, const void *from)
+{
+	memcpy(to, from, sizeof(struct token));
+	return 0;
+}
+
+static void token_drop(void *token)
+{
+	struct drainer *drainer = held_by_token;
+
+	if (!drainer || ((struct token *)token)->id != 1)
+		return;
+	held_by_token = NULL;
+	dismiss(drainer);
+}
+
+HYPHAE_TYPE_WITH(token, struct token, .copy = token_copy, .drop = token_drop);
+
+static int sum_of_tokens(void *ret, const void *const *inputs, size_t count,
+			 void *ctx)
+{
+	size_t i;
+
+	++*(unsigned int *)ctx;
+	*(int64_t *)ret = 0;
+	for (i = 0; i < count; i++)
+		*(int64_t *)ret += ((const struct token *)inputs[i])->id;
+	return 0;
+}
+
+/*
+ * Merging a batch into the inbox let go of the lock in the middle, to drop a
+ * value that was replaced.  The drainer could take the inbox then: the rest
+ * was written behind another array, and never seen.
+ */
+static void batch_is_handed_over_whole(void **state)
+{
+	struct hyphae_graph *graph = hyphae_graph_new(0);
+	struct token token = {0};
+	struct hyphae_cell *cells[CELLS], *sum;
+	struct drainer drainer;
+	unsigned int computed = 0;
+	int i;
+
+	(void)state;
+	WATCH();
+	for (i = 0; i < CELLS; i++)
+		cells[i] = token_new_at(graph, token, "");
+	sum = hyphae_combine(cells, CELLS, &hyphae_int64, sum_of_tokens,
+			     &computed);
+	assert_int_equal(computed, 1);
+	occupy(&drainer, graph);
+	token.id = 1;
+	assert_int_equal(token_set(cells[0], token), 0);
+	assert_int_equal(hyphae_batch_begin(graph), 0);
+	token.id = 2;
+	for (i = 0; i < CELLS; i++)
+		assert_int_equal(token_set(cells[i], token), 0);
+	held_by_token = &drainer;
+	assert_int_equal(hyphae_batch_end(graph), 0);
+	assert_null(held_by_token);
+	drainer_done(&drainer);
+
+	for (i = 0; i < CELLS; i++) {
+		assert_int_equal(token_get(cells[i], &token), 0);
+		assert_int_equal(token.id, 2);
+	}
+	assert_int_equal(value(sum), 2 * CELLS);
+	assert_int_equal(computed, 2);
+	end_graph(graph, CELLS + 2, 1);
+}
+
+struct poor {
+	struct hyphae_cell *cells[CELLS];
+	struct drainer *drainer;
+	unsigned long allocations;
+};
+
+/* Leaves when the other thread has asked for memory once. */
+static int stay_until_it_asks(const struct hyphae_signal *signal, void *ctx)
+{
+	struct poor *poor = ctx;
+
+	(void)signal;
+	sem_post(&poor->drainer->inside);
+	sem_wait(&poor->drainer->go);
+	while (hy_alloc_count() == poor->allocations)
+		sched_yield();
+	return 0;
+}
+
+static int write_all_and_fail(void *ctx)
+{
+	struct poor *poor = ctx;
+	int i;
+
+	for (i = 0; i < CELLS; i++)
+		hyphae_int64_set(poor->cells[i], 1);
+	poor->allocations = hy_alloc_count();
+	hy_alloc_fail_after(1);
+	sem_post(&poor->drainer->go);
+	return -EIO;
+}
+
+/*
+ * Without memory to hand it over, a batch stayed open, and hyphae_batch()
+ * could not say so: all that the thread wrote later was kept in it.
+ */
+static void batch_ends_without_memory_to_hand_it_over(void **state)
+{
+	struct hyphae_graph *graph = hyphae_graph_new(0);
+	struct drainer drainer = {.result = 1};
+	struct poor poor = {.drainer = &drainer};
+	int r, i;
+
+	(void)state;
+	WATCH();
+	for (i = 0; i < CELLS; i++)
+		poor.cells[i] = hyphae_int64_new(graph, 0);
+	sem_init(&drainer.inside, 0, 0);
+	sem_init(&drainer.go, 0, 0);
+	sem_init(&drainer.left, 0, 0);
+	drainer.trigger = hyphae_int64_new(graph, 0);
+	assert_non_null(hyphae_subscribe_with(drainer.trigger,
+					      stay_until_it_asks, &poor, NULL,
+					      HYPHAE_SKIP_INITIAL));
+	start(&drainer.thread, propagate, &drainer);
+	sem_wait(&drainer.inside);
+	r = hyphae_batch(graph, write_all_and_fail, &poor);
+	hy_alloc_fail_after(0);
+	assert_int_equal(r, -EIO);
+	drainer_done(&drainer);
+
+	assert_int_equal(hyphae_batch_end(graph), -EINVAL);
+	for (i = 0; i < CELLS; i++)
+		assert_int_equal(value(poor.cells[i]), 1);
+	assert_int_equal(hyphae_int64_set(poor.cells[0], 2), 0);
+	assert_int_equal(value(poor.cells[0]), 2);
+	end_graph(graph, CELLS + 1, 1);
+}
+
+/* ---- batches over the same cells ------------------------------------------------ */
+
+struct rivals {
+	struct hyphae_graph *graph;
+	struct hyphae_cell *first, *second;
+	int ended;
+};
+
+static void *batch_on_first(void *ctx)
+{
+	struct rivals *rivals = ctx;
+
+	hyphae_batch_begin(rivals->graph);
+	hyphae_int64_set(rivals->first, 2);
+	rivals->ended = hyphae_batch_end(rivals->graph);
+	return NULL;
+}
+
+/*
+ * When another thread's batch over the same cells had ended, nobody remembered
+ * where the entries of an open one are: each write searched for its own.
+ */
+static void entry_is_remembered_when_another_batch_has_ended(void **state)
+{
+	struct rivals rivals = {.graph = hyphae_graph_new(0)};
+	struct hy_graph *g = hy_graph(rivals.graph);
+	const struct hy_cold *cold;
+
+	(void)state;
+	WATCH();
+	rivals.second = hyphae_int64_new(rivals.graph, 0);
+	rivals.first = hyphae_int64_new(rivals.graph, 0);
+	cold = hy_cold_of(hy_cell(rivals.first));
+	assert_int_equal(hyphae_batch_begin(rivals.graph), 0);
+	assert_int_equal(hyphae_int64_set(rivals.second, 1), 0);
+	assert_int_equal(hyphae_int64_set(rivals.first, 1), 0);
+	on_another_thread(batch_on_first, &rivals);
+	assert_int_equal(rivals.ended, 0);
+	assert_int_equal(cold->pending, 1);
+	assert_int_equal(cold->log_epoch, hy_batch_of(g)->log.epoch);
+	assert_int_equal(cold->log_index, 1);
+	/* What this thread reads is its own; then it is the last. */
+	assert_int_equal(value(rivals.first), 1);
+	assert_int_equal(hyphae_batch_end(rivals.graph), 0);
+	assert_int_equal(value(rivals.first), 1);
+	end_graph(rivals.graph, 2, 0);
+}
+
+/* ---- first calls beside a drainer -------------------------------------------------- */
+
+struct newcomer {
+	struct hyphae_graph *graph;
+	struct hyphae_cell *cell;
+	struct hyphae_scope *scope;
+	struct drainer *drainer;
+	int returns;
+	bool leaves_scope, frees_graph;
+	/* What it saw. */
+	int disposed, freed;
+	bool inside, dropped_inside;
+	unsigned int calls, drops;
+	struct hyphae_subscription *others[3];
+};
+
+static int quiet(const struct hyphae_signal *signal, void *ctx)
+{
+	(void)signal;
+	(void)ctx;
+	return 0;
+}
+
+/* A first call: when it returns the drainer has long left. */
+static int come_in(const struct hyphae_signal *signal, void *ctx)
+{
+	struct newcomer *newcomer = ctx;
+	int i;
+
+	(void)signal;
+	newcomer->inside = true;
+	newcomer->calls++;
+	if (newcomer->leaves_scope) {
+		hyphae_scope_leave(newcomer->scope);
+		newcomer->disposed = hyphae_scope_dispose(newcomer->scope);
+	}
+	dismiss(newcomer->drainer);
+	/* Who takes the place of a subscription that was freed too early? */
+	for (i = 0; i < 3; i++)
+		newcomer->others[i] = hyphae_subscribe_with(
+			newcomer->cell, quiet, NULL, NULL, HYPHAE_SKIP_INITIAL);
+	if (newcomer->frees_graph)
+		newcomer->freed = hyphae_graph_free(newcomer->graph);
+	newcomer->inside = false;
+	return newcomer->returns;
+}
+
+static void newcomer_dropped(void *ctx)
+{
+	struct newcomer *newcomer = ctx;
+
+	newcomer->dropped_inside |= newcomer->inside;
+	newcomer->drops++;
+}
+
+static struct hyphae_subscription *let_in(struct newcomer *newcomer)
+{
+	struct hyphae_subscription *sub;
+
+	sub = hyphae_subscribe_with(newcomer->cell, come_in, newcomer,
+				    newcomer_dropped, 0);
+	assert_non_null(sub);
+	drainer_done(newcomer->drainer);
+	assert_int_equal(newcomer->calls, 1);
+	assert_false(newcomer->dropped_inside);
+	return sub;
+}
+
+static void look_at_others(struct newcomer *newcomer)
+{
+	int i;
+
+	for (i = 0; i < 3; i++)
+		assert_int_not_equal(
+			hyphae_subscription_id(newcomer->others[i]), 0);
+}
+
+/*
+ * A subscription that was ended in its first call, beside a drainer, was
+ * dropped and freed by that one while the call ran; what the call returned
+ * then went to the subscription that had taken its place.
+ */
+static void first_call_that_ends_its_scope_is_not_dropped_in_it(void **state)
+{
+	struct hyphae_graph *graph = hyphae_graph_new(0);
+	struct drainer drainer;
+	struct newcomer newcomer = {.graph = graph,
+				    .drainer = &drainer,
+				    .returns = HYPHAE_DETACH,
+				    .leaves_scope = true};
+	struct hyphae_subscription *sub;
+
+	(void)state;
+	WATCH();
+	newcomer.cell = hyphae_int64_new(graph, 0);
+	newcomer.scope = hyphae_scope_new(graph);
+	occupy(&drainer, graph);
+	assert_int_equal(hyphae_scope_enter(newcomer.scope), 0);
+	sub = let_in(&newcomer);
+	assert_int_equal(newcomer.disposed, 0);
+	assert_int_equal(newcomer.drops, 1);
+	assert_int_equal(hyphae_subscription_id(sub), 0);
+	look_at_others(&newcomer);
+	end_graph(graph, 2, 4);
+}
+
+/* One that asked to be ended when the drainer had left was never dropped. */
+static void first_call_that_detaches_is_dropped_without_a_drainer(void **state)
+{
+	struct hyphae_graph *graph = hyphae_graph_new(0);
+	struct drainer drainer;
+	struct newcomer newcomer = {
+		.graph = graph, .drainer = &drainer, .returns = HYPHAE_DETACH};
+	struct hyphae_subscription *sub;
+
+	(void)state;
+	WATCH();
+	newcomer.cell = hyphae_int64_new(graph, 0);
+	occupy(&drainer, graph);
+	sub = let_in(&newcomer);
+	assert_int_equal(newcomer.drops, 1);
+	assert_int_equal(hyphae_subscription_id(sub), 0);
+	look_at_others(&newcomer);
+	end_graph(graph, 2, 4);
+}
+
+/* The same when the cell has ended: told once, dropped once. */
+static void
+first_call_that_is_the_last_is_dropped_without_a_drainer(void **state)
+{
+	struct hyphae_graph *graph = hyphae_graph_new(0);
+	struct drainer drainer;
+	struct newcomer newcomer = {.graph = graph, .drainer = &drainer};
+	struct hyphae_subscription *sub;
+
+	(void)state;
+	WATCH();
+	newcomer.cell = hyphae_int64_new(graph, 0);
+	assert_int_equal(hyphae_cell_fail(newcomer.cell, -EIO, NULL), 0);
+	occupy(&drainer, graph);
+	sub = let_in(&newcomer);
+	assert_int_equal(newcomer.drops, 1);
+	assert_int_equal(hyphae_subscription_id(sub), 0);
+	end_graph(graph, 2, 1);
+}
+
+/* And the graph could be freed in it. */
+static void graph_cannot_be_freed_in_a_first_call(void **state)
+{
+	struct hyphae_graph *graph = hyphae_graph_new(0);
+	struct drainer drainer;
+	struct newcomer newcomer = {
+		.graph = graph, .drainer = &drainer, .frees_graph = true};
+	struct hyphae_subscription *sub;
+
+	(void)state;
+	WATCH();
+	newcomer.cell = hyphae_int64_new(graph, 0);
+	occupy(&drainer, graph);
+	sub = let_in(&newcomer);
+	assert_int_equal(newcomer.freed, -EBUSY);
+	assert_int_equal(newcomer.drops, 0);
+	assert_int_not_equal(hyphae_subscription_id(sub), 0);
+	end_graph(graph, 2, 5);
+	assert_int_equal(newcomer.drops, 1);
+}
+
+/* Its error was kept for the next write of any thread, which returned it. */
+static void error_of_a_first_call_is_not_that_of_the_next_write(void **state)
+{
+	struct hyphae_graph *graph = hyphae_graph_new(0);
+	struct drainer drainer;
+	struct newcomer newcomer = {
+		.graph = graph, .drainer = &drainer, .returns = -EIO};
+	struct hyphae_cell *other = hyphae_int64_new(graph, 0);
+
+	(void)state;
+	WATCH();
+	newcomer.cell = hyphae_int64_new(graph, 0);
+	occupy(&drainer, graph);
+	let_in(&newcomer);
+	assert_int_equal(newcomer.drops, 0);
+	assert_int_equal(hyphae_int64_set(other, 3), 0);
+	end_graph(graph, 3, 5);
+}
+
+/* ---- boxes ------------------------------------------------------------------------- */
+
+struct large {
+	int64_t parts[64];
+};
+HYPHAE_TYPE(large, struct large);
+
+struct homeless {
+	struct hyphae_cell *filter;
+	struct drainer *drainer;
+	int released;
+};
+
+static int to_token(void *ret, const void *input, void *ctx)
+{
+	(void)ctx;
+	((struct token *)ret)->id = *(const int64_t *)input;
+	return 0;
+}
+
+static int pass(const void *input, void *ctx)
+{
+	(void)input;
+	(void)ctx;
+	return 1;
+}
+
+/* The first time: release the last cell that has a box of the slot's former
+ * cell, while this one is not finished. */
+static int to_large(void *ret, const void *input, void *ctx)
+{
+	struct homeless *homeless = ctx;
+
+	((struct large *)ret)->parts[63] = *(const int64_t *)input;
+	if (homeless->filter) {
+		homeless->released = hyphae_cell_unref(homeless->filter);
+		homeless->filter = NULL;
+		dismiss(homeless->drainer);
+	}
+	return 0;
+}
+
+/*
+ * The first box of a derived cell was made when the cell had no id yet: its
+ * home was any free slot, and any cell under construction.
+ */
+static void box_does_not_go_home_to_a_cell_under_construction(void **state)
+{
+	struct hyphae_graph *graph = hyphae_graph_new(0);
+	struct hyphae_cell *source = hyphae_int64_new(graph, 1);
+	struct hyphae_cell *input = hyphae_int64_new(graph, 1);
+	struct hyphae_cell *small =
+		hyphae_map(source, &token_type, to_token, NULL);
+	struct drainer drainer;
+	struct homeless homeless = {.filter = hyphae_filter(small, pass, NULL),
+				    .drainer = &drainer,
+				    .released = 1};
+	const struct hy_box *spare;
+	struct hyphae_cell *map;
+	struct large large;
+
+	(void)state;
+	WATCH();
+	/* Ended, so that the filter lets go of it, and it is released. */
+	assert_int_equal(hyphae_cell_complete(source), 0);
+	assert_int_equal(hyphae_cell_unref(small), 0);
+	occupy(&drainer, graph);
+	map = hyphae_map(input, &large_type, to_large, &homeless);
+	assert_int_equal(homeless.released, 0);
+	drainer_done(&drainer);
+	spare = hy_cold_of(hy_cell(map))->spare;
+	for (; spare; spare = spare->next_spare)
+		assert_int_equal(spare->bytes, sizeof(struct large));
+	assert_int_equal(hyphae_int64_set(input, 2), 0);
+	assert_int_equal(hyphae_int64_set(input, 3), 0);
+	assert_int_equal(hyphae_int64_set(input, 4), 0);
+	assert_int_equal(large_get(map, &large), 0);
+	assert_int_equal(large.parts[63], 4);
+	end_graph(graph, 4, 1);
+}
+
+/* ---- a graph that does not settle ----------------------------------------------------- */
+
+#define WAVES 95 /* as many as are followed by those that are suspected */
+
+struct loops {
+	struct hyphae_cell *first, *second;
+	sem_t go, written;
+	char message[256];
+	unsigned int problems;
+	int freed, set;
+};
+
+static int begin_first(const struct hyphae_signal *signal, void *ctx)
+{
+	(void)signal;
+	hyphae_int64_set(((struct loops *)ctx)->first, 1);
+	return 0;
+}
+
+/* 95 waves, then it is gone, and the other thread begins the next loop. */
+static int loop_and_go(const struct hyphae_signal *signal, void *ctx)
+{
+	struct loops *loops = ctx;
+	int64_t n = hyphae_int64_of(signal);
+
+	if (n < WAVES) {
+		hyphae_int64_set(loops->first, n + 1);
+		return 0;
+	}
+	loops->freed = hyphae_cell_unref(loops->first);
+	sem_post(&loops->go);
+	sem_wait(&loops->written);
+	return HYPHAE_DETACH;
+}
+
+static int loop_for_ever(const struct hyphae_signal *signal, void *ctx)
+{
+	hyphae_int64_set(((struct loops *)ctx)->second,
+			 hyphae_int64_of(signal) + 1);
+	return 0;
+}
+
+static void *begin_second(void *ctx)
+{
+	struct loops *loops = ctx;
+
+	sem_wait(&loops->go);
+	loops->set = hyphae_int64_set(loops->second, 1);
+	sem_post(&loops->written);
+	return NULL;
+}
+
+static void keep_message(const struct hyphae_problem *problem, void *ctx)
+{
+	struct loops *loops = ctx;
+
+	loops->problems++;
+	snprintf(loops->message, sizeof(loops->message), "%s",
+		 problem->message);
+}
+
+/*
+ * The cells that were suspected of a loop were still suspected when they had
+ * been freed and another write came to its limit.
+ */
+static void loop_is_told_of_the_cells_that_make_it(void **state)
+{
+	struct hyphae_graph *graph = hyphae_graph_new(0);
+	struct hyphae_cell *trigger = hyphae_int64_new(graph, 0);
+	struct loops loops = {.freed = 1, .set = 1};
+	char expected[256];
+	pthread_t thread;
+
+	(void)state;
+	WATCH();
+	sem_init(&loops.go, 0, 0);
+	sem_init(&loops.written, 0, 0);
+	hyphae_graph_on_problem(graph, keep_message, &loops);
+	loops.first = hyphae_int64_new(graph, 0);
+	loops.second = hyphae_int64_new(graph, 0);
+	hyphae_cell_set_name(loops.first, "gone");
+	hyphae_cell_set_name(loops.second, "ring");
+	hyphae_subscribe_with(trigger, begin_first, &loops, NULL,
+			      HYPHAE_SKIP_INITIAL);
+	hyphae_subscribe_with(loops.first, loop_and_go, &loops, NULL,
+			      HYPHAE_SKIP_INITIAL);
+	hyphae_subscribe_with(loops.second, loop_for_ever, &loops, NULL,
+			      HYPHAE_SKIP_INITIAL);
+	start(&thread, begin_second, &loops);
+	assert_int_equal(hyphae_int64_set(trigger, 1), -ELOOP);
+	join(thread);
+	assert_int_equal(loops.freed, 0);
+	assert_int_equal(loops.set, 0);
+	assert_int_equal(loops.problems, 1);
+	snprintf(expected, sizeof(expected),
+		 "The graph did not settle in 100 waves; subscribers keep "
+		 "writing #%llu ring. The last writes were dropped.",
+		 (unsigned long long)hyphae_cell_id(loops.second));
+	assert_string_equal(loops.message, expected);
+	end_graph(graph, 2, 2);
+}
+
+/* ---- the end of a cell ----------------------------------------------------------------- */
+
+struct ending {
+	struct hyphae_graph *graph;
+	struct hyphae_cell *source;
+	sem_t inside, go;
+	char told[64];
+	int ended;
+};
+
+/* Inside the wave of the end, before it is told. */
+static int stay_at_seven(void *ret, const void *input, void *ctx)
+{
+	struct ending *ending = ctx;
+
+	*(int64_t *)ret = *(const int64_t *)input;
+	if (*(const int64_t *)input == 7) {
+		sem_post(&ending->inside);
+		sem_wait(&ending->go);
+	}
+	return 0;
+}
+
+static void *set_and_complete(void *ctx)
+{
+	struct ending *ending = ctx;
+
+	hyphae_batch_begin(ending->graph);
+	hyphae_int64_set(ending->source, 7);
+	hyphae_cell_complete(ending->source);
+	ending->ended = hyphae_batch_end(ending->graph);
+	return NULL;
+}
+
+static int write_down(const struct hyphae_signal *signal, void *ctx)
+{
+	struct ending *ending = ctx;
+	size_t at = strlen(ending->told);
+
+	if (signal->kind == HYPHAE_VALUE)
+		snprintf(ending->told + at, sizeof(ending->told) - at, "%lld ",
+			 (long long)hyphae_int64_of(signal));
+	else
+		snprintf(ending->told + at, sizeof(ending->told) - at, "end ");
+	return 0;
+}
+
+/*
+ * Who subscribed on another thread while a cell's end was on its way was told
+ * it twice.
+ */
+static void end_on_its_way_is_told_once(void **state)
+{
+	struct ending ending = {.graph = hyphae_graph_new(0), .ended = 1};
+	struct hyphae_subscription *sub;
+	pthread_t thread;
+
+	(void)state;
+	WATCH();
+	sem_init(&ending.inside, 0, 0);
+	sem_init(&ending.go, 0, 0);
+	ending.source = hyphae_int64_new(ending.graph, 0);
+	hyphae_map(ending.source, &hyphae_int64, stay_at_seven, &ending);
+	hyphae_subscribe_with(ending.source, quiet, NULL, NULL, 0);
+	start(&thread, set_and_complete, &ending);
+	sem_wait(&ending.inside);
+	sub = hyphae_subscribe(ending.source, write_down, &ending);
+	assert_non_null(sub);
+	sem_post(&ending.go);
+	join(thread);
+	assert_int_equal(ending.ended, 0);
+	assert_string_equal(ending.told, "7 end ");
+	assert_int_equal(hyphae_subscription_id(sub), 0);
+	end_graph(ending.graph, 2, 0);
+}
+
+/* ---- fork ------------------------------------------------------------------------------ */
+
+struct reporter {
+	sem_t inside, go;
+	int began, ended;
+};
+
+static void *have_a_pass_open(void *ctx)
+{
+	struct reporter *reporter = ctx;
+
+	reporter->began = hyphae_pass_begin();
+	sem_post(&reporter->inside);
+	sem_wait(&reporter->go);
+	reporter->ended = hyphae_pass_end();
+	return NULL;
+}
+
+/*
+ * A pass that another thread had open stayed open for ever in the child,
+ * where that thread is not: all that it did was watched.
+ */
+static void passes_of_other_threads_are_not_open_in_a_child(void **state)
+{
+	struct reporter reporter = {.began = 1, .ended = 1};
+	pthread_t thread;
+	int status;
+	pid_t child;
+
+	(void)state;
+	WATCH();
+	sem_init(&reporter.inside, 0, 0);
+	sem_init(&reporter.go, 0, 0);
+	start(&thread, have_a_pass_open, &reporter);
+	sem_wait(&reporter.inside);
+	assert_int_equal(hyphae_pass_begin(), 0);
+	assert_int_equal(hy_gate.reports, 2);
+	child = fork();
+	if (child == 0) {
+		int own = hy_gate.reports;
+
+		hyphae_pass_end();
+		_exit(own * 16 + hy_gate.reports);
+	}
+	assert_true(child > 0);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(hyphae_pass_end(), 0);
+	sem_post(&reporter.go);
+	join(thread);
+	assert_int_equal(reporter.began, 0);
+	assert_int_equal(reporter.ended, 0);
+	assert_int_equal(hy_gate.reports, 0);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 16);
+	alarm(0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		/* First: nothing else has prepared for a fork. */
+		cmocka_unit_test(
+			passes_of_other_threads_are_not_open_in_a_child),
+		cmocka_unit_test(batch_is_handed_over_whole),
+		cmocka_unit_test(batch_ends_without_memory_to_hand_it_over),
+		cmocka_unit_test(
+			entry_is_remembered_when_another_batch_has_ended),
+		cmocka_unit_test(
+			first_call_that_ends_its_scope_is_not_dropped_in_it),
+		cmocka_unit_test(
+			first_call_that_detaches_is_dropped_without_a_drainer),
+		cmocka_unit_test(
+			first_call_that_is_the_last_is_dropped_without_a_drainer),
+		cmocka_unit_test(graph_cannot_be_freed_in_a_first_call),
+		cmocka_unit_test(
+			error_of_a_first_call_is_not_that_of_the_next_write),
+		cmocka_unit_test(
+			box_does_not_go_home_to_a_cell_under_construction),
+		cmocka_unit_test(loop_is_told_of_the_cells_that_make_it),
+		cmocka_unit_test(end_on_its_way_is_told_once),
+	};
+
+	return cmocka_run_group_tests_name("thread regressions", tests, NULL,
+					   NULL);
+}
