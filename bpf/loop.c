@@ -279,6 +279,24 @@ static int run(struct loop *loop)
 	return 0;
 }
 
+/* With --fail-on-loss. */
+static int judge(struct loop *loop)
+{
+	const struct losses *lost = &loop->report.lost;
+
+	if (!losses_any(lost))
+		return 0;
+	if (!lost->records && !lost->fires)
+		return fault_set(loop->fault, EXIT_LOSS,
+				 "records of unknown content were lost; the "
+				 "counts may be too low.");
+	return fault_set(loop->fault, EXIT_LOSS,
+			 "%llu records were lost, %llu fires among them; the "
+			 "counts are too low.",
+			 (unsigned long long)lost->records,
+			 (unsigned long long)lost->fires);
+}
+
 /* What stays on the terminal, and the sentence that says why it ended. */
 static int last_words(struct loop *loop)
 {
@@ -304,15 +322,12 @@ static int last_words(struct loop *loop)
 			"now.\n",
 			target->pid, target->comm);
 	else if (loop->gone)
-		fprintf(stderr, "hyphae-top: process %d (%s) has ended.\n",
-			target->pid, target->comm);
-	if (loop->options->fail_on_loss && losses_any(&loop->report.lost))
-		return fault_set(loop->fault, EXIT_LOSS,
-				 "%llu records were lost, %llu fires among "
-				 "them; the counts are too low.",
-				 (unsigned long long)loop->report.lost.records,
-				 (unsigned long long)loop->report.lost.fires);
-	return 0;
+		fprintf(stderr, "hyphae-top: process %d (%s) has ended%s.\n",
+			target->pid, target->comm,
+			loop->report.lost.unfinished
+				? " without delivering its last records"
+				: "");
+	return loop->options->fail_on_loss ? judge(loop) : 0;
 }
 
 static int open_output(struct loop *loop)

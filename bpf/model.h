@@ -58,6 +58,7 @@ struct losses {
 	uint64_t passes;
 	uint64_t blocks;   /* blocks that never arrived: an unknown number */
 	uint64_t unsorted; /* events of cells that no longer fit in the table */
+	uint64_t unfinished; /* 1: the process ended without a farewell */
 };
 
 struct model {

@@ -21,7 +21,7 @@ uint64_t row_self(const struct row *row)
 bool losses_any(const struct losses *losses)
 {
 	return losses->records || losses->fires || losses->passes ||
-	       losses->blocks;
+	       losses->blocks || losses->unfinished;
 }
 
 static struct losses losses_minus(const struct losses *a,
@@ -33,6 +33,7 @@ static struct losses losses_minus(const struct losses *a,
 		.passes = a->passes - b->passes,
 		.blocks = a->blocks - b->blocks,
 		.unsorted = a->unsorted - b->unsorted,
+		.unfinished = a->unfinished - b->unfinished,
 	};
 }
 

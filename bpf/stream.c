@@ -265,6 +265,10 @@ void stream_block(struct stream *stream, const void *data, size_t bytes)
 		stream->foreign++;
 		return;
 	}
+	if (!block->sequence) {
+		stream->farewell = true;
+		return;
+	}
 	t = find_thread(stream, block->thread);
 	if (!t) {
 		stream->model->lost.records += block->count;
@@ -289,9 +293,15 @@ void stream_block(struct stream *stream, const void *data, size_t bytes)
 void stream_lost(struct stream *stream, const struct wire_lost *lost)
 {
 	struct losses *sum = &stream->model->lost;
-	struct stream_thread *t = find_thread(stream, lost->thread);
 	struct stream_part done = {0};
+	struct stream_thread *t;
 
+	/* Nothing of it is lost, but it was said. */
+	if (!lost->sequence && !lost->count) {
+		stream->farewell = true;
+		return;
+	}
+	t = find_thread(stream, lost->thread);
 	if (t && is_older(stream, t, lost->sequence, lost->base_ns))
 		return;
 	if (t && !is_late(stream, t, lost)) {
@@ -372,6 +382,8 @@ void stream_abandon(struct stream *stream)
 	size_t i;
 	uint32_t k;
 
+	if (!stream->farewell)
+		stream->model->lost.unfinished = 1;
 	for (i = 0; i <= stream->mask; i++) {
 		struct stream_thread *t = &stream->threads[i];
 

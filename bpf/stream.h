@@ -49,6 +49,7 @@ struct stream {
 	uint64_t lost; /* hy_block.lost as last seen; of the whole process */
 	struct stream_thread *threads; /* hash table by thread */
 	size_t mask, nthreads;
+	bool farewell;	     /* the process has delivered all it had */
 	uint64_t stale;	     /* records left out */
 	uint64_t foreign;    /* blocks that are none: wrong version or size */
 	int64_t gone_blocks; /* missing blocks of threads that ended */
@@ -76,9 +77,10 @@ uint32_t stream_peeked(const struct stream *stream, uint64_t thread,
 		       uint64_t sequence);
 
 /*
- * The process is gone, and all that it delivered was taken in.  A block that
- * was peeked at and did not come is missing: the process was killed, or left
- * in another way in which the library cannot deliver what it holds.
+ * The process is gone, and all that it delivered was taken in.  If no farewell
+ * was among it, the process was killed, or left in another way in which the
+ * library cannot deliver what it holds: what came after the last peek is
+ * unknown.  A block that was peeked at and did not come is missing.
  */
 void stream_abandon(struct stream *stream);
 

@@ -79,6 +79,7 @@ static json_t *head(const struct report *report)
 	SET("cost", cost(h));
 	SET("final", json_boolean(h->final));
 	SET("end", json_string(h->end));
+	SET("unfinished", json_boolean(report->lost.unfinished));
 #undef SET
 	return json;
 }

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "probes/abi.h"
+
 /* A line under construction. */
 struct line {
 	char text[VIEW_LINE_MOST];
@@ -112,9 +114,9 @@ static void show_sums(const struct report *report, const struct view *view)
 
 static void add_losses(struct line *line, const struct losses *lost)
 {
-	if (!losses_any(lost)) {
+	if (!losses_any(lost))
 		add(line, "loss: none");
-	} else {
+	if (lost->records || lost->fires || lost->passes || lost->blocks) {
 		add(line, "LOSS: %" PRIu64 " records, %" PRIu64 " fires",
 		    lost->records, lost->fires);
 		if (lost->blocks)
@@ -122,6 +124,10 @@ static void add_losses(struct line *line, const struct losses *lost)
 			    lost->blocks);
 		add(line, " (counts are too low)");
 	}
+	if (lost->unfinished)
+		add(line,
+		    "%sits last records (at most %d a thread) are unknown",
+		    line->used ? "; " : "LOSS: ", HY_BLOCK_RECORDS);
 	if (lost->unsorted)
 		add(line, "; %" PRIu64 " events of further cells in (others)",
 		    lost->unsorted);

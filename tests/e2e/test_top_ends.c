@@ -187,14 +187,18 @@ static void no_standard_output(void **state)
 
 static struct top_sums sums;
 
-static void assert_last(struct run *top, const char *end)
+static void assert_last(struct run *top, const char *end, bool finished)
 {
 	assert_int_equal(run_wait(top, RUN_LIMIT), 0);
 	assert_int_equal(top_sums_read(&sums, in_temp("top.json")), 0);
 	assert_string_equal(
 		json_string_value(json_object_get(sums.last, "end")), end);
 	assert_true(json_is_true(json_object_get(sums.last, "final")));
-	assert_true(json_is_true(json_object_get(sums.last, "exact")));
+	assert_int_equal(json_is_true(json_object_get(sums.last, "exact")),
+			 finished);
+	assert_int_equal(
+		json_is_false(json_object_get(sums.last, "unfinished")),
+		finished);
 	assert_true(sums.fires > 0);
 	top_sums_done(&sums);
 }
@@ -232,7 +236,7 @@ static void signals_end_it_well(void **state)
 		struct run *top = watch("--top", "0");
 
 		assert_int_equal(run_kill(top, signals[i]), 0);
-		assert_last(top, "interrupted");
+		assert_last(top, "interrupted", true);
 		assert_string_equal(run_err(top), "");
 		run_close(storm);
 	}
@@ -246,7 +250,7 @@ static void the_end_of_the_process_is_its_end(void **state)
 	NEED_BPF();
 	top = watch("--top", "0");
 	assert_int_equal(run_kill(storm, SIGTERM), 0);
-	assert_last(top, "process ended");
+	assert_last(top, "process ended", true);
 	assert_non_null(strstr(run_err(top), "(storm) has ended.\n"));
 }
 
@@ -258,7 +262,9 @@ static void a_killed_process_leaves_its_numbers(void **state)
 	NEED_BPF();
 	top = watch("--top", "0");
 	assert_int_equal(run_kill(storm, SIGKILL), 0);
-	assert_last(top, "process ended");
+	assert_last(top, "process ended", false);
+	assert_non_null(strstr(run_err(top), "(storm) has ended without "
+					     "delivering its last records.\n"));
 }
 
 /* Its cells are gone, its number is not. */
@@ -309,6 +315,12 @@ static void a_loss_can_be_an_error(void **state)
 	top = RUN(TOP, "-p", as_text(storm_pid(storm)), "--json", "-o",
 		  "/dev/null", "--fail-on-loss");
 	assert_int_equal(run_wait(top, RUN_LIMIT), 0);
+	/* What a process that is killed did last, nobody knows. */
+	top = RUN(TOP, "-p", endless_storm(), "--json", "-o", "/dev/null",
+		  "--fail-on-loss");
+	usleep(500000);
+	assert_int_equal(run_kill(storm, SIGKILL), 0);
+	assert_int_equal(run_wait(top, RUN_LIMIT), 7);
 }
 
 /* ---- words ------------------------------------------------------------------- */

@@ -251,9 +251,32 @@ static void blocks_that_are_left_behind(void **test)
 	assert_int_equal(stream_missing(&stream), 0);
 	stream_abandon(&stream);
 	assert_int_equal(stream_missing(&stream), 1);
+	assert_int_equal(model.lost.unfinished, 1);
 	stream_abandon(&stream);
 	assert_int_equal(stream_missing(&stream), 1);
 	assert_int_equal(fires_of(3), 2);
+}
+
+/* The process has said that it holds nothing back. */
+static void a_farewell(void **test)
+{
+	static struct hy_block block;
+
+	(void)test;
+	begin(&block, 5, 1);
+	record(&block, 3, FIRE);
+	deliver(&block);
+	begin(&block, 0, 0);
+	block.farewell = 1;
+	deliver(&block);
+	stream_abandon(&stream);
+	assert_int_equal(model.lost.unfinished, 0);
+	assert_int_equal(stream_missing(&stream), 0);
+	stream.farewell = false;
+	lose(&block);
+	stream_abandon(&stream);
+	assert_int_equal(model.lost.unfinished, 0);
+	assert_int_equal(model.lost.records, 0);
 }
 
 static void what_is_older_does_not_count(void **test)
@@ -412,6 +435,7 @@ int main(void)
 		WITH_STREAM(a_thread_id_can_come_again),
 		WITH_STREAM(a_loss_of_the_thread_before),
 		WITH_STREAM(blocks_that_are_left_behind),
+		WITH_STREAM(a_farewell),
 		WITH_STREAM(what_is_older_does_not_count),
 		WITH_STREAM(losses_of_the_library_show),
 		WITH_STREAM(what_is_no_block_is_left_out),

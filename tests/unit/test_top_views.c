@@ -309,6 +309,22 @@ static void losses_stand_out(void **test)
 		      "of a CPU|\n"));
 }
 
+static void what_a_killed_process_did_last(void **test)
+{
+	struct report report = sample();
+
+	(void)test;
+	report.lost.unfinished = 1;
+	assert_true(losses_any(&report.lost));
+	show(&report, (struct view){.rows = 1});
+	assert_non_null(strstr(text, "|\nLOSS: its last records (at most 680 "
+				     "a thread) are unknown  cost: "));
+	report.lost.records = 2;
+	show(&report, (struct view){.rows = 1});
+	assert_non_null(strstr(text, "|\nLOSS: 2 records, 0 fires (counts are "
+				     "too low); its last records (at most"));
+}
+
 /* Their events are counted, only not by cell. */
 static void cells_over_the_limit_are_no_loss(void **test)
 {
@@ -582,6 +598,7 @@ int main(void)
 		cmocka_unit_test(what_was_not_measured),
 		cmocka_unit_test(states_are_in_the_head),
 		cmocka_unit_test(losses_stand_out),
+		cmocka_unit_test(what_a_killed_process_did_last),
 		cmocka_unit_test(cells_over_the_limit_are_no_loss),
 		cmocka_unit_test(help_has_every_column),
 		cmocka_unit_test(texts_are_fitted),
