@@ -12,17 +12,21 @@
 
 #include <cmocka.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include <hyphae/hyphae.h>
 
 #include "base/alloc.h"
+#include "binary.h"
 #include "core/probe.h"
 #include "core/types.h"
 #include "core/watch.h"
@@ -653,6 +657,62 @@ static void surplus_unref_is_refused_while_subscribed_or_written(void **state)
 	assert_int_equal(hyphae_graph_free(graph), 0);
 }
 
+struct reach {
+	struct hyphae_cell *first, *second; /* of two graphs */
+	int direct, indirect, afterwards;
+};
+
+static int write_first(const struct hyphae_signal *signal, void *ctx)
+{
+	struct reach *reach = ctx;
+
+	(void)signal;
+	reach->indirect = hyphae_int64_set(reach->first, 9);
+	return 0;
+}
+
+static int write_both(void *ret, const void *input, void *ctx)
+{
+	struct reach *reach = ctx;
+
+	*(int64_t *)ret = *(const int64_t *)input;
+	reach->direct = hyphae_int64_set(reach->first, 8);
+	hyphae_int64_set(reach->second, *(const int64_t *)input);
+	reach->afterwards = hyphae_int64_set(reach->first, 10);
+	return 0;
+}
+
+static void reach_over(unsigned int flags)
+{
+	struct hyphae_graph *one = hyphae_graph_new(flags);
+	struct hyphae_graph *two = hyphae_graph_new(flags);
+	struct reach reach = {hyphae_int64_new(one, 0),
+			      hyphae_int64_new(two, 0), 1, 1, 1};
+	struct hyphae_cell *input = hyphae_int64_new(one, 5);
+
+	assert_non_null(hyphae_subscribe_with(reach.second, write_first, &reach,
+					      NULL, HYPHAE_SKIP_INITIAL));
+	assert_non_null(hyphae_map(input, &hyphae_int64, write_both, &reach));
+	assert_int_equal(reach.direct, -EPERM);
+	assert_int_equal(reach.indirect, -EPERM);
+	assert_int_equal(reach.afterwards, -EPERM);
+	assert_int_equal(value(reach.first), 0);
+	assert_int_equal(value(reach.second), 5);
+	assert_int_equal(hyphae_graph_free(one), 0);
+	assert_int_equal(hyphae_graph_free(two), 0);
+}
+
+/*
+ * A compute function could not write to its graph, except by way of another
+ * graph's subscriber, if the graphs were shared.
+ */
+static void compute_cannot_write_by_way_of_another_graph(void **state)
+{
+	(void)state;
+	reach_over(HYPHAE_SINGLE_THREAD);
+	reach_over(0);
+}
+
 struct released {
 	struct hyphae_cell *text, *number;
 	int set_text, set_number;
@@ -850,6 +910,123 @@ static void report_is_empty_when_there_is_no_memory_for_it(void **state)
 	assert_int_equal(hyphae_graph_free(graph), 0);
 }
 
+#if defined(__x86_64__)
+/* ---- probes that are hit, counted by traps of our own ------------------------------------ */
+
+#define BREAKPOINT 0xcc
+#define SITES 8
+
+struct trap {
+	const char *probe;
+	uint64_t sites[SITES];
+	size_t count;
+	unsigned int hits;
+};
+
+static struct trap traps[] = {{.probe = "batch"}, {.probe = "batch_done"}};
+#define TRAPS (sizeof(traps) / sizeof(traps[0]))
+
+static void trapped(int signal, siginfo_t *info, void *context)
+{
+	ucontext_t *ucontext = context;
+	uint64_t site = (uint64_t)ucontext->uc_mcontext.gregs[REG_RIP] - 1;
+	size_t i, j;
+
+	(void)signal;
+	(void)info;
+	for (i = 0; i < TRAPS; i++)
+		for (j = 0; j < traps[i].count; j++)
+			traps[i].hits += traps[i].sites[j] == site;
+}
+
+/* Text is not writable for the program itself, but through this it is. */
+static void write_text(uint64_t address, unsigned char byte)
+{
+	int fd = open("/proc/self/mem", O_WRONLY | O_CLOEXEC);
+
+	assert_true(fd >= 0);
+	assert_int_equal(pwrite(fd, &byte, 1, (off_t)address), 1);
+	close(fd);
+}
+
+static void find_sites(struct trap *trap, const struct binary *binary,
+		       uint64_t bias)
+{
+	size_t i;
+
+	trap->count = trap->hits = 0;
+	for (i = 0; i < binary->count; i++)
+		if (!strcmp(binary->notes[i].name, trap->probe)) {
+			assert_true(trap->count < SITES);
+			trap->sites[trap->count++] = binary->notes[i].pc + bias;
+		}
+	assert_true(trap->count > 0);
+}
+
+static unsigned char nops[TRAPS][SITES];
+
+static void set_traps(void)
+{
+	struct sigaction action = {.sa_sigaction = trapped,
+				   .sa_flags = SA_SIGINFO};
+	struct binary *binary;
+	char path[4096] = "";
+	uint64_t bias;
+	size_t i, j;
+
+	assert_true(readlink("/proc/self/exe", path, sizeof(path) - 1) > 0);
+	binary = binary_open(path);
+	assert_non_null(binary);
+	bias = process_bias(getpid(), binary, path);
+	assert_int_equal(sigaction(SIGTRAP, &action, NULL), 0);
+	for (i = 0; i < TRAPS; i++) {
+		find_sites(&traps[i], binary, bias);
+		for (j = 0; j < traps[i].count; j++) {
+			nops[i][j] = *(unsigned char *)traps[i].sites[j];
+			assert_int_equal(nops[i][j], 0x90);
+			write_text(traps[i].sites[j], BREAKPOINT);
+		}
+	}
+	binary_close(binary);
+	hy_gate.detail = 1;
+}
+
+static void remove_traps(void)
+{
+	size_t i, j;
+
+	hy_gate.detail = 0;
+	for (i = 0; i < TRAPS; i++)
+		for (j = 0; j < traps[i].count; j++)
+			write_text(traps[i].sites[j], nops[i][j]);
+	signal(SIGTRAP, SIG_DFL);
+}
+
+/*
+ * Settling inside a batch propagated what there was as a batch of its own: one
+ * had begun for a tracer, and two ended.
+ */
+static void settle_in_a_batch_ends_one_and_begins_one(void **state)
+{
+	struct hyphae_graph *graph = hyphae_graph_new(HYPHAE_SINGLE_THREAD);
+	struct hyphae_cell *cell = hyphae_int64_new(graph, 0);
+
+	(void)state;
+	set_traps();
+	hyphae_batch_begin(graph);
+	hyphae_settle(graph); /* with nothing to do */
+	hyphae_int64_set(cell, 1);
+	hyphae_settle(graph);
+	hyphae_int64_set(cell, 2);
+	hyphae_batch_end(graph);
+	remove_traps();
+	assert_int_equal(traps[0].hits, 2);
+	assert_int_equal(traps[1].hits, 2);
+	assert_int_equal(value(cell), 2);
+	assert_int_equal(hyphae_graph_free(graph), 0);
+}
+#endif
+
 struct childs_view {
 	uint64_t thread, tid, sequence, lost;
 	uint32_t count, fires, passes;
@@ -920,35 +1097,35 @@ static void child_begins_with_records_of_its_own(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(no_wave_of_a_boxed_cell_allocates),
-		cmocka_unit_test(second_wave_of_a_boxed_cell_needs_no_memory),
-		cmocka_unit_test(box_does_not_go_home_to_cells_of_another_size),
-		cmocka_unit_test(subscribing_to_a_boxed_cell_without_a_value),
-		cmocka_unit_test(parent_waits_for_child_that_is_being_disposed),
-		cmocka_unit_test(refused_disposal_leaves_that_of_a_child_alone),
-		cmocka_unit_test(scope_does_not_end_a_strangers_subscription),
-		cmocka_unit_test(scope_does_not_dispose_a_stranger),
-		cmocka_unit_test(freeing_a_graph_disposes_its_scopes),
-		cmocka_unit_test(
-			scopes_of_a_graph_that_is_freed_cannot_be_entered),
-		cmocka_unit_test(set_computes_what_its_subscribers_made),
-		cmocka_unit_test(
-			end_is_told_once_to_who_subscribes_in_its_wave),
-		cmocka_unit_test(
-			failure_is_told_once_to_who_subscribes_in_its_wave),
-		cmocka_unit_test(
-			who_skips_the_value_of_an_ended_cell_is_told_the_end),
-		cmocka_unit_test(surplus_unref_is_refused_while_others_follow),
-		cmocka_unit_test(
-			surplus_unref_is_refused_while_subscribed_or_written),
-		cmocka_unit_test(boxed_cell_that_waits_to_be_freed_is_stale),
-		cmocka_unit_test(codes_beyond_errno_are_refused),
-		cmocka_unit_test(eager_records_tell_the_depth_of_their_cell),
-		cmocka_unit_test(reading_of_the_clock_ends_with_its_pass),
-		cmocka_unit_test(
-			report_is_empty_when_there_is_no_memory_for_it),
-		cmocka_unit_test(child_begins_with_records_of_its_own),
+	const struct CMUnitTest tests[] =
+	{ cmocka_unit_test(no_wave_of_a_boxed_cell_allocates),
+	  cmocka_unit_test(second_wave_of_a_boxed_cell_needs_no_memory),
+	  cmocka_unit_test(box_does_not_go_home_to_cells_of_another_size),
+	  cmocka_unit_test(subscribing_to_a_boxed_cell_without_a_value),
+	  cmocka_unit_test(parent_waits_for_child_that_is_being_disposed),
+	  cmocka_unit_test(refused_disposal_leaves_that_of_a_child_alone),
+	  cmocka_unit_test(scope_does_not_end_a_strangers_subscription),
+	  cmocka_unit_test(scope_does_not_dispose_a_stranger),
+	  cmocka_unit_test(freeing_a_graph_disposes_its_scopes),
+	  cmocka_unit_test(scopes_of_a_graph_that_is_freed_cannot_be_entered),
+	  cmocka_unit_test(set_computes_what_its_subscribers_made),
+	  cmocka_unit_test(end_is_told_once_to_who_subscribes_in_its_wave),
+	  cmocka_unit_test(failure_is_told_once_to_who_subscribes_in_its_wave),
+	  cmocka_unit_test(
+		  who_skips_the_value_of_an_ended_cell_is_told_the_end),
+	  cmocka_unit_test(surplus_unref_is_refused_while_others_follow),
+	  cmocka_unit_test(
+		  surplus_unref_is_refused_while_subscribed_or_written),
+	  cmocka_unit_test(compute_cannot_write_by_way_of_another_graph),
+	  cmocka_unit_test(boxed_cell_that_waits_to_be_freed_is_stale),
+	  cmocka_unit_test(codes_beyond_errno_are_refused),
+	  cmocka_unit_test(eager_records_tell_the_depth_of_their_cell),
+	  cmocka_unit_test(reading_of_the_clock_ends_with_its_pass),
+	  cmocka_unit_test(report_is_empty_when_there_is_no_memory_for_it),
+#if defined(__x86_64__)
+	  cmocka_unit_test(settle_in_a_batch_ends_one_and_begins_one),
+#endif
+	  cmocka_unit_test(child_begins_with_records_of_its_own),
 	};
 
 	return cmocka_run_group_tests_name("regressions", tests, NULL, NULL);
