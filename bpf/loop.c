@@ -273,6 +273,8 @@ static int run(struct loop *loop)
 		watch_update(&loop->watch, loop->gone, !!loop->end);
 		if (loop->watch.replaced && !loop->end)
 			loop->end = "another program";
+		else if (loop->watch.unloaded && !loop->end)
+			loop->end = "hyphae unloaded";
 		if (show(loop))
 			return -1;
 	}
@@ -320,6 +322,10 @@ static int last_words(struct loop *loop)
 		fprintf(stderr,
 			"hyphae-top: process %d (%s) runs another program "
 			"now.\n",
+			target->pid, target->comm);
+	else if (loop->watch.unloaded)
+		fprintf(stderr,
+			"hyphae-top: process %d (%s) has unloaded hyphae.\n",
 			target->pid, target->comm);
 	else if (loop->gone)
 		fprintf(stderr, "hyphae-top: process %d (%s) has ended%s.\n",

@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "bpf/capability.h"
 #include "bpf/maps.h"
 #include "bpf/text.h"
 
@@ -30,11 +31,15 @@ static void read_comm(pid_t pid, char *comm, size_t size)
 	text_plain(comm);
 }
 
-/* State and start time.  The name before them may hold anything. */
-static int read_stat(pid_t pid, char *ret_state, uint64_t *ret_start)
+/* What /proc/PID/stat says; the name in it may hold anything. */
+struct stat_line {
+	char state;
+	unsigned long long start, stack;
+};
+
+static int read_stat(pid_t pid, struct stat_line *stat)
 {
 	char name[64], text[1024], *at;
-	unsigned long long start;
 	size_t n = 0;
 	FILE *file;
 
@@ -46,22 +51,25 @@ static int read_stat(pid_t pid, char *ret_state, uint64_t *ret_start)
 	}
 	text[n] = '\0';
 	at = strrchr(text, ')');
-	if (!at || sscanf(at + 1,
-			  " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
-			  "%*s %*s %*s %*s %*s %*s %llu",
-			  ret_state, &start) != 2)
+	if (!at ||
+	    sscanf(at + 1,
+		   " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
+		   "%*s %*s %*s %*s %*s %llu %*s %*s %*s %*s %*s %llu",
+		   &stat->state, &stat->start, &stat->stack) != 3)
 		return -ESRCH;
-	*ret_start = start;
 	return 0;
+}
+
+static bool has_ended(const struct stat_line *stat)
+{
+	return stat->state == 'Z' || stat->state == 'X';
 }
 
 static bool lives(pid_t thread)
 {
-	uint64_t start;
-	char state;
+	struct stat_line stat;
 
-	return !read_stat(thread, &state, &start) && state != 'Z' &&
-	       state != 'X';
+	return !read_stat(thread, &stat) && !has_ended(&stat);
 }
 
 /* The main thread, or any other that lives; 0 if none does. */
@@ -88,7 +96,7 @@ static pid_t living_thread(pid_t pid)
 
 static int hold(struct target *target, struct fault *fault)
 {
-	char state;
+	struct stat_line stat;
 
 	target->pidfd = (int)syscall(SYS_pidfd_open, target->pid, 0);
 	if (target->pidfd < 0 && (errno == EINVAL || errno == ENOENT))
@@ -100,9 +108,11 @@ static int hold(struct target *target, struct fault *fault)
 		return fault_set(fault, EXIT_KERNEL,
 				 "cannot hold process %d: %s.", target->pid,
 				 strerror(errno));
-	if (target->pidfd < 0 || read_stat(target->pid, &state, &target->start))
+	if (target->pidfd < 0 || read_stat(target->pid, &stat))
 		return fault_set(fault, EXIT_NO_PROCESS,
 				 "there is no process %d.", target->pid);
+	target->start = stat.start;
+	target->stack = stat.stack;
 	target->thread = living_thread(target->pid);
 	if (!target->thread || !target_alive(target))
 		return fault_set(fault, EXIT_NO_PROCESS,
@@ -135,17 +145,28 @@ static int no_probes(const struct target *target,
 			 target->pid, target->comm, found->files);
 }
 
+static int may_not(const struct target *target, struct fault *fault)
+{
+	const char *why = "that takes CAP_SYS_PTRACE (run hyphae-top as root)";
+
+	if (capability_ptrace())
+		why = "CAP_SYS_PTRACE is not enough here, a container or a "
+		      "security module of the kernel forbids it";
+	else if (!geteuid())
+		why = "it has capabilities that root lacks here (in a "
+		      "container?); that takes CAP_SYS_PTRACE";
+	return fault_set(fault, EXIT_PRIVILEGE,
+			 "process %d (%s) may not be looked into: %s.",
+			 target->pid, target->comm, why);
+}
+
 static int find_probes(struct target *target, struct fault *fault)
 {
 	static struct maps_found found; /* large */
 	int error = maps_find(target->thread, NULL, &found);
 
 	if (error == -EACCES || error == -EPERM)
-		return fault_set(
-			fault, EXIT_PRIVILEGE,
-			"process %d may not be looked into: that takes "
-			"CAP_SYS_PTRACE (run hyphae-top as root).",
-			target->pid);
+		return may_not(target, fault);
 	if (error || !target_alive(target))
 		return fault_set(fault, EXIT_NO_PROCESS,
 				 "process %d ended before it could be looked "
@@ -194,13 +215,20 @@ int target_open(struct target *target, pid_t pid, struct fault *fault)
 bool target_alive(const struct target *target)
 {
 	struct pollfd poll_fd = {.fd = target->pidfd, .events = POLLIN};
-	uint64_t start;
-	char state;
+	struct stat_line stat;
 
 	if (poll(&poll_fd, 1, 0) > 0)
 		return false;
-	return !read_stat(target->pid, &state, &start) &&
-	       start == target->start;
+	return !read_stat(target->pid, &stat) && stat.start == target->start;
+}
+
+bool target_same_program(const struct target *target)
+{
+	struct stat_line stat;
+
+	/* The kernel tells where the stack is only to those who may look. */
+	return target->stack > 1 && !read_stat(target->pid, &stat) &&
+	       stat.stack == target->stack;
 }
 
 bool target_thread_ended(const struct target *target)
@@ -335,13 +363,13 @@ int target_by_name(const char *name, pid_t *ret_pid, struct fault *fault)
 static bool list_one(pid_t pid, void *ctx)
 {
 	struct search *search = ctx;
-	char comm[32], state;
-	uint64_t start;
+	char comm[32];
+	struct stat_line stat;
 	int error = maps_find(pid, &search->cache, &search->found);
 
 	/* One that is about to end may not be looked into either. */
-	if ((error == -EACCES || error == -EPERM) &&
-	    !read_stat(pid, &state, &start) && state != 'Z' && state != 'X')
+	if ((error == -EACCES || error == -EPERM) && !read_stat(pid, &stat) &&
+	    !has_ended(&stat))
 		search->hidden++;
 	if (error || !search->found.probes)
 		return true;

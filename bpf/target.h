@@ -22,6 +22,7 @@ struct target {
 	pid_t thread;	/* through which its memory is reached: see below */
 	int pidfd;	/* -1: not held */
 	uint64_t start; /* when it began, in clock ticks since boot */
+	uint64_t stack; /* where its first stack begins; another with exec */
 	char comm[32];
 	char file[4096]; /* as the process knows it, for people */
 	char path[4160]; /* by which this process opens the same file */
@@ -55,6 +56,9 @@ int target_renew(struct target *target);
 
 /* Does it have memory?  Not while it is on its way out. */
 bool target_has_memory(const struct target *target);
+
+/* Is it still the program that it was, and has not executed another? */
+bool target_same_program(const struct target *target);
 
 void target_close(struct target *target);
 

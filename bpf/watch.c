@@ -319,13 +319,19 @@ static void follow(struct watch *watch)
 		watch->moves++;
 }
 
-/* Has the process executed another program?  (One that ends has not.) */
+/*
+ * Has the process executed another program, or unloaded the library?  (One
+ * that ends has not.)
+ */
 static void check_program(struct watch *watch)
 {
 	if (!watch->census_works || census_stands(&watch->census))
 		return;
 	watch->census_works = false;
-	watch->replaced = target_has_memory(&watch->target);
+	if (!target_has_memory(&watch->target))
+		return;
+	watch->unloaded = target_same_program(&watch->target);
+	watch->replaced = !watch->unloaded;
 }
 
 /* Look at what threads have not delivered yet, for at most so long. */
@@ -361,7 +367,7 @@ static bool take_events(struct watch *watch, bool gone, bool last)
 
 	if (!gone)
 		peek(watch, UPDATE_MS);
-	gone |= watch->replaced;
+	gone |= watch->replaced || watch->unloaded;
 	allow(watch, gone ? 0 : last ? LAST_MS : UPDATE_MS);
 	all = collect_drain(watch->collect, enough, watch);
 	if (!all && (gone || last))

@@ -33,7 +33,8 @@ struct watch {
 	struct census census;
 	bool census_works;
 	uint64_t moves; /* how often the thread it looks through had ended */
-	bool replaced;	/* the process runs another program now */
+	bool replaced;	/* the process runs another program now, */
+	bool unloaded;	/* or the same without hyphae */
 	struct model model;
 	struct stream stream;
 	struct collect *collect;
