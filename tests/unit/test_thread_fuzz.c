@@ -50,6 +50,7 @@
 
 #define ROUNDS 8 /* each with the next seed */
 #define SHELF 64
+#define SCOPES 8
 #define MOST_THREADS 3
 #define DEEP 3 /* callbacks in callbacks that still do something */
 #define TOO_LONG 120
@@ -60,6 +61,7 @@ static struct hyphae_graph *forest;
 static pthread_mutex_t shelf_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct hyphae_cell *cells[SHELF];
 static _Atomic(struct hyphae_subscription *) subs[SHELF];
+static _Atomic(struct hyphae_scope *) scopes[SCOPES];
 static bool poor;
 
 /* What must not happen, and what must be even in the end. */
@@ -68,7 +70,7 @@ static _Atomic long owned;
 
 static __thread uint64_t dice;
 static __thread unsigned int depth;
-static __thread bool in_scope;
+static __thread unsigned int entered; /* scopes */
 
 static void bark(int signal)
 {
@@ -252,6 +254,12 @@ static void put(struct hyphae_cell *cell)
 	hyphae_cell_unref(old);
 }
 
+/* The same with a new one, of which a scope may have the reference. */
+static void keep(struct hyphae_cell *cell)
+{
+	put(entered ? hyphae_cell_ref(cell) : cell);
+}
+
 /* A cell or NULL; stale perhaps, as others may release it at any moment. */
 static struct hyphae_cell *any_cell(void)
 {
@@ -295,7 +303,7 @@ static void judge(int r)
 
 static void make_number(void)
 {
-	put(hyphae_int64_new(forest, below(100)));
+	keep(hyphae_int64_new(forest, below(100)));
 }
 
 static void make_node(void)
@@ -304,7 +312,7 @@ static void make_node(void)
 
 	if (node_make(&node, below(50)))
 		return;
-	put(node_new_at(forest, node, HYPHAE_HERE));
+	keep(node_new_at(forest, node, HYPHAE_HERE));
 	disown(node.copy);
 }
 
@@ -312,7 +320,7 @@ static void make_map(void)
 {
 	struct hyphae_cell *input = any_cell();
 
-	put(hyphae_map(input, &hyphae_int64, halve, NULL));
+	keep(hyphae_map(input, &hyphae_int64, halve, NULL));
 	done(input);
 }
 
@@ -320,7 +328,7 @@ static void make_filter(void)
 {
 	struct hyphae_cell *input = any_cell();
 
-	put(hyphae_filter(input, not_by_three, NULL));
+	keep(hyphae_filter(input, not_by_three, NULL));
 	done(input);
 }
 
@@ -328,7 +336,7 @@ static void make_node_map(void)
 {
 	struct hyphae_cell *input = any_cell();
 
-	put(hyphae_map(input, &node_type, to_node, NULL));
+	keep(hyphae_map(input, &node_type, to_node, NULL));
 	done(input);
 }
 
@@ -339,7 +347,7 @@ static void make_combine(void)
 
 	for (i = 0; i < count; i++)
 		inputs[i] = any_cell();
-	put(hyphae_combine(inputs, count, &hyphae_int64, add, NULL));
+	keep(hyphae_combine(inputs, count, &hyphae_int64, add, NULL));
 	for (i = 0; i < count; i++)
 		done(inputs[i]);
 }
@@ -460,28 +468,83 @@ static void refer(void)
 	done(cell);
 }
 
-/* Made, used and disposed at once; what else is made meanwhile is elsewhere. */
-static void use_scope(void)
+static void use_scope(struct hyphae_scope *scope)
 {
-	struct hyphae_scope *scope;
-	struct hyphae_cell *cell;
-	unsigned int was = depth;
+	int i, r = hyphae_scope_enter(scope);
 
-	if (in_scope || below(3))
+	if (r) {
+		if (r != -ESTALE && r != -EBUSY)
+			atomic_fetch_add(&odd_results, 1);
 		return;
-	scope = hyphae_scope_new(forest);
-	if (!scope || hyphae_scope_enter(scope))
-		return;
-	in_scope = true;
-	depth = DEEP;
-	cell = hyphae_int64_new(forest, 1);
-	listen(hyphae_map(cell, &hyphae_int64, halve, NULL));
-	judge(hyphae_int64_set(cell, below(60)));
-	depth = was;
-	in_scope = false;
-	hyphae_scope_leave(scope);
-	if (hyphae_scope_dispose(scope))
+	}
+	entered++;
+	for (i = 0; i < 4; i++)
+		do_something();
+	entered--;
+	if (hyphae_scope_leave(scope))
 		atomic_fetch_add(&odd_results, 1);
+}
+
+/* A new one, a child of one that is entered, or one that lies about. */
+static void scope(void)
+{
+	_Atomic(struct hyphae_scope *) *place = &scopes[below(SCOPES)];
+	struct hyphae_scope *used;
+
+	if (entered > 2 || below(2))
+		return;
+	if (below(3)) {
+		used = hyphae_scope_new(forest);
+		if (used) {
+			void *data = own();
+
+			if (hyphae_scope_on_dispose(used, drop_owned, data))
+				disown(data);
+		}
+	} else {
+		used = atomic_exchange(place, NULL);
+	}
+	if (!used)
+		return;
+	use_scope(used);
+	atomic_store(place, used);
+}
+
+static void dispose(void)
+{
+	int r = hyphae_scope_dispose(
+		atomic_exchange(&scopes[below(SCOPES)], NULL));
+
+	if (r && r != -EBUSY && r != -ESTALE)
+		atomic_fetch_add(&odd_results, 1);
+}
+
+static void pass(void)
+{
+	struct hyphae_report report;
+
+	if (hyphae_pass_begin())
+		return;
+	do_something();
+	if (hyphae_pass_end())
+		atomic_fetch_add(&odd_results, 1);
+	if (hyphae_report_take(&report) == 0) {
+		if (report.fires != report.cells_fired + report.refires)
+			atomic_fetch_add(&odd_results, 1);
+		hyphae_report_done(&report);
+	}
+}
+
+static void limit(void)
+{
+	hyphae_graph_set_wave_limit(forest, 1 + below(20));
+}
+
+static void hear_problem(const struct hyphae_problem *problem, void *ctx)
+{
+	(void)problem;
+	(void)ctx;
+	perhaps(4);
 }
 
 static void do_something(void)
@@ -492,7 +555,8 @@ static void do_something(void)
 		subscribe,    unsubscribe,  set,	   set,
 		set,	      set,	    end,	   batch,
 		settle,	      get,	    get,	   name,
-		give,	      refer,	    use_scope,
+		give,	      refer,	    scope,	   scope,
+		dispose,      pass,	    limit,
 	};
 
 	deeds[below(sizeof(deeds) / sizeof(deeds[0]))]();
@@ -541,6 +605,8 @@ static void clean_up(uint64_t seed)
 	dice = seed + 1;
 	depth = DEEP;
 	assert_int_equal(hyphae_graph_check_idle(forest), 0);
+	for (i = 0; i < SCOPES; i++)
+		scopes[i] = NULL;
 	for (i = 0; i < SHELF; i++) {
 		if (i % 2)
 			hyphae_cell_unref(cells[i]);
@@ -564,6 +630,7 @@ static void run_round(uint64_t seed, unsigned int kind, unsigned int threads)
 	forest = hyphae_graph_new(threads == 1 ? flags | HYPHAE_SINGLE_THREAD
 					       : flags);
 	assert_non_null(forest);
+	hyphae_graph_on_problem(forest, hear_problem, NULL);
 	hy_gate.records = hy_gate.detail = kind & WATCHED ? 1 : 0;
 	poor = kind & POOR;
 	signal(SIGALRM, bark);
