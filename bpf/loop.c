@@ -204,14 +204,18 @@ static int on_keys(struct loop *loop)
 		return 0;
 	if (loop->screen.quit)
 		loop->end = "quit";
-	loop->report.head.paused = loop->screen.paused;
-	if (loop->screen.paused) {
+	/* The numbers stay what they are, unless others are asked for. */
+	if (!loop->report.head.comm ||
+	    (!loop->screen.paused &&
+	     loop->report.head.all != loop->screen.all)) {
+		if (make_report(loop, loop->screen.all))
+			return -1;
+	} else {
 		struct report_order order = order_of(loop);
 
 		report_sort(&loop->report, &order);
-	} else if (make_report(loop, loop->screen.all)) {
-		return -1;
 	}
+	loop->report.head.paused = loop->screen.paused;
 	draw(loop);
 	return 0;
 }

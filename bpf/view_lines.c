@@ -96,19 +96,31 @@ static void add_rate(struct line *line, const struct report *report,
 	add(line, "%s %s/s  ", what, rate);
 }
 
+/* All its digits while they are few. */
+static void print_cells(char *text, size_t size, uint64_t cells)
+{
+	if (cells < 100000)
+		snprintf(text, size, "%" PRIu64, cells);
+	else
+		print_count(text, size, (double)cells);
+}
+
 static void show_sums(const struct report *report, const struct view *view)
 {
 	const struct row *total = &report->total;
+	char active[32], all[32];
 	struct line line = {.used = 0};
 
 	add_rate(&line, report, "fires", total->counts.fires);
 	add(&line, "re-fires %.1f %%  ", 100 * row_refire_ratio(total));
 	add_rate(&line, report, "writes", total->counts.writes);
 	add_rate(&line, report, "passes", report->passes);
-	add(&line, "cells %zu/%" PRId64, report->active,
-	    report->head.alive > (int64_t)report->known
-		    ? report->head.alive
-		    : (int64_t)report->known);
+	print_cells(active, sizeof(active), report->active);
+	print_cells(all, sizeof(all),
+		    report->head.alive > (int64_t)report->known
+			    ? (uint64_t)report->head.alive
+			    : report->known);
+	add(&line, "cells %s/%s", active, all);
 	emit(view, LINE_TOTAL, &line);
 }
 
