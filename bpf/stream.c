@@ -212,10 +212,13 @@ static bool is_older(const struct stream *stream, const struct stream_thread *t,
 	return sequence <= t->base && base_ns < stream->begun_ns;
 }
 
-/* Blocks that were neither delivered nor said to be lost (yet). */
-static int64_t gaps(const struct stream_thread *t)
+/*
+ * Blocks that were neither delivered nor said to be lost (yet).  It can be
+ * below 0, and a process can claim any numbers: sums of these may wrap.
+ */
+static uint64_t gaps(const struct stream_thread *t)
 {
-	return (int64_t)(t->newest - t->base) - (int64_t)t->settled;
+	return t->newest - t->base - t->settled;
 }
 
 /* Numbers begin again: another thread has got the id. */
@@ -365,7 +368,7 @@ void stream_peek(struct stream *stream, const struct hy_block *block,
 
 uint64_t stream_missing(const struct stream *stream)
 {
-	int64_t missing = stream->gone_blocks;
+	uint64_t missing = stream->gone_blocks;
 	size_t i;
 
 	for (i = 0; i <= stream->mask; i++) {
@@ -374,7 +377,7 @@ uint64_t stream_missing(const struct stream *stream)
 		if (t->thread)
 			missing += gaps(t);
 	}
-	return missing > 0 ? (uint64_t)missing : 0;
+	return (int64_t)missing > 0 ? missing : 0;
 }
 
 void stream_abandon(struct stream *stream)

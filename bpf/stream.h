@@ -49,10 +49,10 @@ struct stream {
 	uint64_t lost; /* hy_block.lost as last seen; of the whole process */
 	struct stream_thread *threads; /* hash table by thread */
 	size_t mask, nthreads;
-	bool farewell;	     /* the process has delivered all it had */
-	uint64_t stale;	     /* records left out */
-	uint64_t foreign;    /* blocks that are none: wrong version or size */
-	int64_t gone_blocks; /* missing blocks of threads that ended */
+	bool farewell;	      /* the process has delivered all it had */
+	uint64_t stale;	      /* records left out */
+	uint64_t foreign;     /* blocks that are none: wrong version or size */
+	uint64_t gone_blocks; /* missing blocks of threads that ended */
 };
 
 int stream_open(struct stream *stream, struct model *model);

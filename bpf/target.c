@@ -268,27 +268,54 @@ void target_close(struct target *target)
 	target->pidfd = -1;
 }
 
-/* Does the process go by that name? */
-static bool goes_by(pid_t pid, const char *name)
+/* The last part of its program's path; "" if that may not be known. */
+static void read_program(pid_t pid, char *program, size_t size)
 {
-	char comm[32], link[64], exe[4096], *end;
+	char link[64], exe[4096], *end;
 	ssize_t n;
 
-	read_comm(pid, comm, sizeof(comm));
-	/* The kernel keeps 15 bytes of a name. */
-	if (!strncmp(comm, name, 15) &&
-	    (strlen(name) >= 15 || strlen(comm) == strlen(name)))
-		return true;
+	program[0] = '\0';
 	snprintf(link, sizeof(link), "/proc/%d/exe", pid);
 	n = readlink(link, exe, sizeof(exe) - 1);
 	if (n <= 0)
-		return false;
+		return;
 	exe[n] = '\0';
 	end = strstr(exe, " (deleted)");
 	if (end)
 		*end = '\0';
 	end = strrchr(exe, '/');
-	return end && !strcmp(end + 1, name);
+	if (end)
+		snprintf(program, size, "%.*s", (int)size - 1, end + 1);
+}
+
+/* The kernel keeps so many bytes of a name. */
+#define COMM_BYTES 15
+
+/* Does the process go by that name? */
+static bool goes_by(pid_t pid, const char *name)
+{
+	char comm[32], program[256];
+
+	read_comm(pid, comm, sizeof(comm));
+	if (!strncmp(comm, name, COMM_BYTES) &&
+	    (strlen(name) >= COMM_BYTES || strlen(comm) == strlen(name)))
+		return true;
+	read_program(pid, program, sizeof(program));
+	return !strcmp(program, name);
+}
+
+/* For people: the whole name, if the kernel has cut it. */
+static void read_name(pid_t pid, char *name, size_t size)
+{
+	char program[256];
+
+	read_comm(pid, name, size);
+	if (strlen(name) != COMM_BYTES)
+		return;
+	read_program(pid, program, sizeof(program));
+	text_plain(program);
+	if (!strncmp(program, name, COMM_BYTES))
+		snprintf(name, size, "%s", program);
 }
 
 /* Call fn for each process but this one, until it says stop. */
@@ -363,7 +390,7 @@ int target_by_name(const char *name, pid_t *ret_pid, struct fault *fault)
 static bool list_one(pid_t pid, void *ctx)
 {
 	struct search *search = ctx;
-	char comm[32];
+	char name[256];
 	struct stat_line stat;
 	int error = maps_find(pid, &search->cache, &search->found);
 
@@ -373,12 +400,12 @@ static bool list_one(pid_t pid, void *ctx)
 		search->hidden++;
 	if (error || !search->found.probes)
 		return true;
-	read_comm(pid, comm, sizeof(comm));
+	read_name(pid, name, sizeof(name));
 	if (!search->carriers++)
 		fprintf(search->file, "%8s  %-16s %s\n", "PID", "NAME",
 			"PROBES IN");
 	text_plain(search->found.file);
-	fprintf(search->file, "%8d  %-16s %s\n", pid, comm, search->found.file);
+	fprintf(search->file, "%8d  %-16s %s\n", pid, name, search->found.file);
 	return true;
 }
 
