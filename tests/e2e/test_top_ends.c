@@ -344,6 +344,45 @@ static void a_plain_table(void **state)
 	assert_int_equal(count_text(out, " more cells\n"), 3);
 }
 
+static size_t longest_line(const char *text)
+{
+	size_t most = 0, n;
+
+	for (; *text; text += n + (text[n] == '\n')) {
+		n = strcspn(text, "\n");
+		most = n > most ? n : most;
+	}
+	return most;
+}
+
+/* In a file 120 columns, or as COLUMNS says, or all. */
+static void the_width_of_a_table(void **state)
+{
+	const char *pid = endless_storm();
+	int status;
+	char *said;
+
+	(void)state;
+	NEED_BPF();
+	said = run_shell(&status, "COLUMNS= %s -p %s -d 0.1 -n 1 --top 3", TOP,
+			 pid);
+	assert_int_equal(status, 0);
+	assert_true(longest_line(said) <= 120);
+	assert_non_null(strstr(said, "MAX +9\n"));
+	free(said);
+	said = run_shell(&status, "COLUMNS=80 %s -p %s -d 0.1 -n 1 --top 3",
+			 TOP, pid);
+	assert_int_equal(status, 0);
+	assert_true(longest_line(said) <= 80);
+	assert_non_null(strstr(said, "P99 +13\n"));
+	free(said);
+	said = run_shell(&status, "COLUMNS=80 %s -p %s -d 0.1 -n 1 -w", TOP,
+			 pid);
+	assert_int_equal(status, 0);
+	assert_non_null(strstr(said, "FANOUT       ID\n"));
+	free(said);
+}
+
 static void a_list_of_processes(void **state)
 {
 	const char *pid = endless_storm();
@@ -414,6 +453,7 @@ int main(void)
 		TEST(so_many_intervals),
 		TEST(a_loss_can_be_an_error),
 		TEST(a_plain_table),
+		TEST(the_width_of_a_table),
 		TEST(a_list_of_processes),
 		TEST(a_process_by_name),
 		TEST(its_version),
