@@ -110,14 +110,14 @@ static int flush_batch(struct hy_graph *g, struct hy_batch *batch)
 
 	if (!drainer) {
 		if (r == 0 && hy_watched())
-			hy_watch_batch(g, batch->pass, writes, 0, coalesced);
+			hy_watch_batch(g, batch->pass, writes, false,
+				       coalesced);
 		return r;
 	}
 	hy_pass_open(g, batch->pass);
 	hy_flush(g, &batch->log);
 	if (hy_watched())
-		hy_watch_batch(g, batch->pass, writes, g->pass_fires,
-			       coalesced);
+		hy_watch_batch(g, batch->pass, writes, true, coalesced);
 	return hy_drain_end(g, 1);
 }
 

@@ -46,6 +46,9 @@ static inline uint64_t hy_now(void)
 	if (unlikely(!rate || !anchor->ticks))
 		return hy_clock_kernel();
 	ticks = hy_clock_ticks() - anchor->ticks;
+	/* Another processor's counter may be a little behind. */
+	if (unlikely((int64_t)ticks < 0))
+		return anchor->ns;
 	return anchor->ns + (uint64_t)((unsigned __int128)ticks * rate >> 32);
 }
 

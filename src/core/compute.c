@@ -134,8 +134,8 @@ static NOINLINE void compute_watched(struct hy_graph *g, struct hy_derived *d)
 	uint64_t start = hy_clock_last(g);
 	struct result result = compute_any(g, d);
 
-	hy_watch_compute(g, d, start, hy_clock(g), result.outcome, result.wrote,
-			 d->cell.flags & F_VALUE_NEW);
+	hy_watch_compute(g, d, start, hy_clock_since(g, start), result.outcome,
+			 result.wrote, d->cell.flags & F_VALUE_NEW);
 }
 
 static bool has_news(const struct hy_cell *c)

@@ -100,31 +100,35 @@ static int check_inputs(struct hy_graph *g, struct hyphae_cell *const *inputs,
  * the lock, and if another thread drains, the inputs may change meanwhile: so
  * it gets copies, and afterwards we see whether it has to run again.
  */
+struct seen {
+	struct hy_cell copy;  /* its box is referenced */
+	struct hy_cell *cell; /* referenced too */
+};
+
 struct view {
-	struct hyphae_cell *const *inputs;
 	size_t count;
-	struct hy_cell *copies; /* of the cells; their boxes are referenced */
-	struct hy_cell one;	/* copies, when there is one input */
+	struct seen *inputs;
+	struct seen one; /* inputs, when there is one */
 };
 
 static bool view_init(struct view *view, struct hyphae_cell *const *inputs,
 		      size_t count)
 {
-	view->inputs = inputs;
 	view->count = count;
-	view->copies = &view->one;
+	view->inputs = &view->one;
 	if (count > 1)
-		view->copies = hy_alloc(count * sizeof(*view->copies));
-	if (!view->copies)
+		view->inputs = hy_alloc(count * sizeof(*view->inputs));
+	if (!view->inputs)
 		return false;
 	for (size_t i = 0; i < count; i++) {
-		struct hy_cell *input = hy_cell(inputs[i]);
-		struct hy_cell *copy = &view->copies[i];
+		struct seen *seen = &view->inputs[i];
 
-		*copy = *input;
-		hy_cold_of(input)->refs++;
-		if (copy->flags & F_BOXED && copy->word)
-			hy_box_ref(hy_box_of(copy->word));
+		/* Now: the function may change the caller's array. */
+		seen->cell = hy_cell(inputs[i]);
+		seen->copy = *seen->cell;
+		hy_cold_of(seen->cell)->refs++;
+		if (seen->copy.flags & F_BOXED && seen->copy.word)
+			hy_box_ref(hy_box_of(seen->copy.word));
 	}
 	return true;
 }
@@ -132,21 +136,21 @@ static bool view_init(struct view *view, struct hyphae_cell *const *inputs,
 static void view_done(struct hy_graph *g, struct view *view)
 {
 	for (size_t i = 0; i < view->count; i++) {
-		struct hy_cell *copy = &view->copies[i];
+		struct hy_cell *copy = &view->inputs[i].copy;
 
 		if (copy->flags & F_BOXED && copy->word)
 			hy_box_put(g, copy->type, hy_box_of(copy->word));
-		hy_cell_put(g, hy_cell(view->inputs[i]));
+		hy_cell_put(g, view->inputs[i].cell);
 	}
-	if (view->copies != &view->one)
-		hy_free(view->copies);
+	if (view->inputs != &view->one)
+		hy_free(view->inputs);
 }
 
 /* Whether the function will run: all inputs have values. */
 static bool view_complete(const struct view *view)
 {
 	for (size_t i = 0; i < view->count; i++)
-		if (view->copies[i].flags & F_NO_VALUE)
+		if (view->inputs[i].copy.flags & F_NO_VALUE)
 			return false;
 	return true;
 }
@@ -161,9 +165,9 @@ static void view_show(struct view *view, struct hy_derived *d)
 	struct hy_edge *edges = hy_edges(d);
 
 	for (size_t i = 0; i < view->count; i++) {
-		struct hy_cell *copy = &view->copies[i];
+		struct hy_cell *copy = &view->inputs[i].copy;
 
-		edges[i].input = copies ? copy : hy_cell(view->inputs[i]);
+		edges[i].input = copies ? copy : view->inputs[i].cell;
 		if (view->count == 1)
 			break;
 		d->fan_in->values[i] = hy_value_of(copy);
@@ -198,8 +202,8 @@ static bool view_link(struct hy_graph *g, struct view *view,
 	if (view->count > 1)
 		d->fan_in->without = d->fan_in->ended = 0;
 	for (size_t i = 0; i < view->count; i++) {
-		const struct hy_cell *copy = &view->copies[i];
-		struct hy_cell *input = hy_cell(view->inputs[i]);
+		const struct hy_cell *copy = &view->inputs[i].copy;
+		struct hy_cell *input = view->inputs[i].cell;
 
 		edge_link(g, &edges[i], d, input);
 		differs |= input->word != copy->word ||
@@ -282,8 +286,8 @@ static uint32_t height_over(const struct view *view)
 	uint32_t height = 0;
 
 	for (size_t i = 0; i < view->count; i++)
-		if (view->copies[i].height > height)
-			height = view->copies[i].height;
+		if (view->inputs[i].copy.height > height)
+			height = view->inputs[i].copy.height;
 	return height + 1;
 }
 

@@ -27,7 +27,6 @@ static inline void hy_pass_open(struct hy_graph *g, uint64_t id)
 {
 	g->pass = id ? id : hy_pass_new(g);
 	g->pass_open = true;
-	g->clock = 0; /* of a pass that nobody watches any more */
 	if (hy_watched())
 		hy_watch_pass_open(g);
 }

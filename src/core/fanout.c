@@ -210,7 +210,7 @@ static void time_subscribers(struct hy_graph *g, struct hy_sub *s,
 		called++;
 		start = hy_clock_last(g);
 		tell_slowly(g, s);
-		hy_watch_subscriber(g, s, fn, hy_clock(g) - start);
+		hy_watch_subscriber(g, s, fn, hy_clock_since(g, start));
 	}
 	hy_stretch_end(g, saved);
 	g->cursor = s;
@@ -226,7 +226,7 @@ static uint64_t watched_part(struct hy_graph *g, struct hy_cell *c,
 		time_subscribers(g, first, last);
 	else
 		run_subscribers(g, c, first, last);
-	return hy_clock(g) - start;
+	return hy_clock_since(g, start);
 }
 
 static NOINLINE void fanout_watched(struct hy_graph *g, struct hy_cell *c,
@@ -237,7 +237,8 @@ static NOINLINE void fanout_watched(struct hy_graph *g, struct hy_cell *c,
 
 	if (!first) {
 		hy_spread(g, c);
-		hy_watch_fanout(g, c, height, start, hy_clock(g) - start, 0);
+		hy_watch_fanout(g, c, height, start, hy_clock_since(g, start),
+				0);
 		return;
 	}
 	ns = watched_part(g, c, first, last, start);

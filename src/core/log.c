@@ -19,7 +19,9 @@ struct hy_log_entry *hy_log_find(const struct hy_log *log,
 
 	if (!(c->flags & F_PENDING) || !log->count)
 		return NULL;
-	if (cold->log_epoch == log->epoch)
+	/* Epochs begin again after 2^32: the entry has to be the cell's. */
+	if (cold->log_epoch == log->epoch && cold->log_index < log->count &&
+	    log->entries[cold->log_index].cell == c)
 		return &log->entries[cold->log_index];
 	if (cold->pending < 2 && cold->log_epoch)
 		return NULL;
@@ -159,7 +161,8 @@ int hy_log_merge(struct hy_graph *g, struct hy_log *to, struct hy_log *from)
 void hy_log_forget(const struct hy_log *log, const struct hy_log_entry *entry)
 {
 	struct hy_cold *cold = hy_cold_of(entry->cell);
-	bool newest = cold->log_epoch == log->epoch;
+	bool newest = cold->log_epoch == log->epoch &&
+		      &log->entries[cold->log_index] == entry;
 
 	cold->log_epoch = newest ? entry->older_epoch : 0;
 	cold->log_index = entry->older_index;

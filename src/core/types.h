@@ -326,7 +326,8 @@ struct hy_graph {
 	bool freeing; /* nothing is made, no links are mended */
 
 	/* Only looked at while somebody watches (watch.c). */
-	uint64_t clock; /* the last reading of this pass, or 0 */
+	uint64_t watched_pass; /* the pass that these are of */
+	uint64_t clock;	       /* the last reading in it, or 0 */
 	uint64_t pass_fires, pass_refires;
 
 	struct hy_thread solo; /* the thread of a single-threaded graph */

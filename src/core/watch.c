@@ -339,7 +339,7 @@ static HY_FRAME void probe_compute_done(struct hy_graph *g, struct hy_cell *c,
 }
 
 void hy_watch_compute(struct hy_graph *g, struct hy_derived *d, uint64_t start,
-		      uint64_t end, int result, bool wrote, bool changed)
+		      uint64_t ns, int result, bool wrote, bool changed)
 {
 	struct hy_cell *c = &d->cell;
 	uint32_t flags = HY_RECORD_COMPUTE;
@@ -353,10 +353,10 @@ void hy_watch_compute(struct hy_graph *g, struct hy_derived *d, uint64_t start,
 		r = record_open(g, c, start,
 				g->depth_first ? g->depth : c->height, flags);
 		if (r)
-			r->compute = short_ns(r, end - start);
+			r->compute = short_ns(r, ns);
 	}
 	if (hy_gate.detail)
-		probe_compute_done(g, c, result, end - start);
+		probe_compute_done(g, c, result, ns);
 }
 
 static HY_FRAME void probe_fanout_done(struct hy_graph *g, struct hy_cell *c,
@@ -370,6 +370,8 @@ static bool count_fire(struct hy_graph *g, struct hy_cell *c)
 {
 	struct hy_cold *cold = hy_cold_of(c);
 	bool again = cold->stamp == g->pass;
+
+	hy_watch_pass(g);
 
 	if (hy_self.pass)
 		again = hy_pass_count(hy_self.pass, c->id, HY_COUNT_FIRE);
@@ -466,6 +468,7 @@ static void pass_over(bool counts)
 
 void hy_watch_pass_close(struct hy_graph *g)
 {
+	hy_watch_pass(g);
 	if (!hy_self.pass && hy_gate.detail)
 		probe_pass_done(g->id, g->pass, g->pass_fires, g->pass_refires);
 	pass_over(!hy_self.pass);
@@ -485,8 +488,12 @@ void hy_watch_pass_ended(uint64_t pass, uint64_t fires, uint64_t refires)
 }
 
 void hy_watch_batch(struct hy_graph *g, uint64_t pass, uint64_t writes,
-		    uint64_t fired, uint64_t coalesced)
+		    bool ran, uint64_t coalesced)
 {
+	uint64_t fired;
+
+	hy_watch_pass(g);
+	fired = ran ? g->pass_fires : 0;
 	if (hy_gate.detail)
 		probe_batch_done(g, pass, writes, fired, coalesced);
 }

@@ -11,6 +11,16 @@
 #include "core/probe.h"
 #include "core/sync.h"
 
+/* What is left of an earlier pass, which nobody saw end, does not count. */
+static inline void hy_watch_pass(struct hy_graph *g)
+{
+	if (g->watched_pass != g->pass) {
+		g->watched_pass = g->pass;
+		g->clock = 0;
+		g->pass_fires = g->pass_refires = 0;
+	}
+}
+
 /*
  * Read the clock; and when something begins: the last reading, because it was
  * taken when the thing before it ended.  So a cell costs two readings.  Not
@@ -21,8 +31,17 @@ static inline uint64_t hy_clock(struct hy_graph *g)
 	return g->clock = hy_now();
 }
 
+/* A new anchor may set the time back by some nanoseconds. */
+static inline uint64_t hy_clock_since(struct hy_graph *g, uint64_t start)
+{
+	uint64_t now = hy_clock(g);
+
+	return now > start ? now - start : 0;
+}
+
 static inline uint64_t hy_clock_last(struct hy_graph *g)
 {
+	hy_watch_pass(g);
 	return g->clock && !hy_gate.detail ? g->clock : hy_clock(g);
 }
 
@@ -45,7 +64,7 @@ void hy_watch_notify(struct hy_graph *g, struct hy_cell *c, uint64_t kind,
 
 /* A computation is over; result: what the operator told. */
 void hy_watch_compute(struct hy_graph *g, struct hy_derived *d, uint64_t start,
-		      uint64_t end, int result, bool wrote, bool changed);
+		      uint64_t ns, int result, bool wrote, bool changed);
 
 /*
  * A fan-out is over: `ns` long, `called` subscribers.  Called once for each,
@@ -57,8 +76,9 @@ void hy_watch_fanout(struct hy_graph *g, struct hy_cell *c, uint64_t height,
 void hy_watch_subscriber(struct hy_graph *g, struct hy_sub *s,
 			 hyphae_subscriber_fn fn, uint64_t ns);
 
+/* `ran`: here and now, or left to another thread. */
 void hy_watch_batch(struct hy_graph *g, uint64_t pass, uint64_t writes,
-		    uint64_t fired, uint64_t coalesced);
+		    bool ran, uint64_t coalesced);
 
 /* Make this thread known, so that its end is noticed; -1 without memory. */
 int hy_watch_thread(void);
