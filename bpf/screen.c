@@ -59,7 +59,11 @@ void screen_close(void)
 {
 	if (!terminal)
 		return;
-	/* One that is stopped would keep us here. */
+	/*
+	 * One that is stopped would keep us here.  The kernel starts only what
+	 * was stopped by the same call, not what Ctrl-S has stopped.
+	 */
+	(void)tcflow(STDOUT_FILENO, TCOOFF);
 	(void)tcflow(STDOUT_FILENO, TCOON);
 	endwin();
 	delscreen(terminal);

@@ -226,6 +226,19 @@ static void the_terminal_is_given_back(void **state)
 	assert_non_null(strstr(run_out(top), "has ended without"));
 }
 
+/* Ctrl-S stops what it writes, not it. */
+static void a_terminal_that_is_stopped(void **state)
+{
+	(void)state;
+	NEED_BPF();
+	start(24, 80);
+	press("\x13");
+	usleep(500000);
+	assert_int_equal(run_kill(top, SIGTERM), 0);
+	assert_int_equal(run_wait(top, RUN_LIMIT), 0);
+	assert_non_null(strstr(run_out(top), "[all time, interrupted]"));
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_teardown(name, run_teardown)
@@ -240,6 +253,7 @@ int main(void)
 		TEST(small_terminals),
 		TEST(terminals_without_a_screen),
 		TEST(the_terminal_is_given_back),
+		TEST(a_terminal_that_is_stopped),
 	};
 
 	return cmocka_run_group_tests_name("the screen of hyphae-top", tests,
