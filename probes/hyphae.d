@@ -1,7 +1,6 @@
 /*
- * The probes of hyphae.  This file is the definition: the table in README.md
- * is generated from it, and a test compares it with the notes of the built
- * library.  The library itself fires them through src/core/probe.h, because
+ * The probes of hyphae.  This file is the definition: one test compares the
+ * table in README.md with it, another the notes of the built library.  The library itself fires them through src/core/probe.h, because
  * `dtrace -G` would cost instructions to prepare arguments.
  *
  * Every argument is 8 bytes wide.  `cell`, `graph`, `subscription`: ids.
