@@ -1,7 +1,8 @@
 /*
  * The probes of hyphae.  This file is the definition: one test compares the
- * table in README.md with it, another the notes of the built library.  The library itself fires them through src/core/probe.h, because
- * `dtrace -G` would cost instructions to prepare arguments.
+ * table in README.md with it, another the notes of the built library.  The
+ * library fires them through src/core/probe.h, because `dtrace -G` would cost
+ * instructions to prepare arguments.
  *
  * Every argument is 8 bytes wide.  `cell`, `graph`, `subscription`: ids.
  * Durations are nanoseconds of CLOCK_MONOTONIC.  Strings are NUL-terminated
