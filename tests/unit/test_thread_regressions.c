@@ -326,6 +326,17 @@ static void *batch_on_first(void *ctx)
 	return NULL;
 }
 
+static void *batch_on_both(void *ctx)
+{
+	struct rivals *rivals = ctx;
+
+	hyphae_batch_begin(rivals->graph);
+	hyphae_int64_set(rivals->second, 5);
+	hyphae_int64_set(rivals->first, 7);
+	rivals->ended = hyphae_batch_end(rivals->graph);
+	return NULL;
+}
+
 /*
  * When another thread's batch over the same cells had ended, nobody remembered
  * where the entries of an open one are: each write searched for its own.
@@ -352,6 +363,32 @@ static void entry_is_remembered_when_another_batch_has_ended(void **state)
 	/* What this thread reads is its own; then it is the last. */
 	assert_int_equal(value(rivals.first), 1);
 	assert_int_equal(hyphae_batch_end(rivals.graph), 0);
+	assert_int_equal(value(rivals.first), 1);
+	end_graph(rivals.graph, 2, 0);
+}
+
+/*
+ * The number that tells batches apart is 32 bits wide; when it wrapped, it
+ * was the one that means "not remembered", and a write went to another cell.
+ */
+static void
+write_finds_its_cell_after_four_thousand_million_batches(void **state)
+{
+	struct rivals rivals = {.graph = hyphae_graph_new(0)};
+
+	(void)state;
+	WATCH();
+	rivals.first = hyphae_int64_new(rivals.graph, 0);
+	rivals.second = hyphae_int64_new(rivals.graph, 0);
+	assert_int_equal(hyphae_batch_begin(rivals.graph), 0);
+	assert_int_equal(hyphae_int64_set(rivals.first, 1), 0);
+	on_another_thread(batch_on_first, &rivals);
+	hy_graph(rivals.graph)->log_epoch = UINT32_MAX;
+	on_another_thread(batch_on_both, &rivals);
+	assert_int_equal(rivals.ended, 0);
+	assert_int_equal(value(rivals.second), 5);
+	assert_int_equal(hyphae_batch_end(rivals.graph), 0);
+	assert_int_equal(value(rivals.second), 5);
 	assert_int_equal(value(rivals.first), 1);
 	end_graph(rivals.graph, 2, 0);
 }
@@ -868,6 +905,8 @@ int main(void)
 		cmocka_unit_test(batch_ends_without_memory_to_hand_it_over),
 		cmocka_unit_test(
 			entry_is_remembered_when_another_batch_has_ended),
+		cmocka_unit_test(
+			write_finds_its_cell_after_four_thousand_million_batches),
 		cmocka_unit_test(
 			first_call_that_ends_its_scope_is_not_dropped_in_it),
 		cmocka_unit_test(
