@@ -85,10 +85,13 @@ static int check_inputs(struct hy_graph *g, struct hyphae_cell *const *inputs,
 	for (size_t i = 0; i < count; i++) {
 		const struct hy_cell *input = hy_cell(inputs[i]);
 
-		if (!input || input->flags & F_DEAD)
+		if (!input)
 			return -ESTALE;
+		/* Before a look at what another graph's lock protects. */
 		if (hy_graph_of(input) != g)
 			return -EXDEV;
+		if (input->flags & F_DEAD)
+			return -ESTALE;
 	}
 	return 0;
 }

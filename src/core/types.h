@@ -161,7 +161,7 @@ struct hy_derived {
 enum hy_outcome {
 	HY_VALUE = 0, /* *out was made */
 	HY_KEEP = 1,  /* stay as you are */
-	/* negative: an errno */
+		      /* negative: an errno */
 };
 
 /* An operator: its name, and how to compute one cell of it. */

@@ -35,13 +35,12 @@
 
 /*
  * TSan sees that the place of a stale handle is used again, also where only a
- * number is read that fits no longer; there each thread holds a reference,
- * and all cells are of one graph.
+ * number is read that fits no longer; there each thread holds a reference.
  */
 #if defined(__SANITIZE_THREAD__)
 #define DEFAULT_STEPS 1500
 #define ALWAYS HOLD
-#define GRAPHS 1
+#define GRAPHS 2
 #elif defined(__SANITIZE_ADDRESS__)
 #define DEFAULT_STEPS 4000
 #define ALWAYS 0

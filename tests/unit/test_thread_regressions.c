@@ -838,6 +838,67 @@ static void end_on_its_way_is_told_once(void **state)
 	end_graph(ending.graph, 2, 0);
 }
 
+/* ---- two graphs ----------------------------------------------------------- */
+
+#define WRITES 1000
+
+static void *write_much(void *ctx)
+{
+	int64_t i;
+
+	for (i = 1; i <= WRITES; i++)
+		hyphae_int64_set(ctx, i);
+	return NULL;
+}
+
+static int negate(void *ret, const void *input, void *ctx)
+{
+	(void)ctx;
+	*(int64_t *)ret = -*(const int64_t *)input;
+	return 0;
+}
+
+static int never_called(void *ret, const void *const *inputs, size_t count,
+			void *ctx)
+{
+	(void)ret;
+	(void)inputs;
+	(void)count;
+	++*(unsigned int *)ctx;
+	return 0;
+}
+
+/*
+ * An input of another graph was looked at, under the lock of the wrong graph,
+ * before it was refused: TSan judges.
+ */
+static void combine_of_two_graphs_does_not_look_into_the_other(void **state)
+{
+	struct hyphae_graph *one = hyphae_graph_new(0);
+	struct hyphae_graph *two = hyphae_graph_new(0);
+	struct hyphae_cell *inputs[] = {hyphae_int64_new(one, 0),
+					hyphae_int64_new(two, 0)};
+	unsigned int calls = 0;
+	pthread_t thread;
+	int i;
+
+	(void)state;
+	WATCH();
+	hyphae_map(inputs[1], &hyphae_int64, negate, NULL);
+	start(&thread, write_much, inputs[1]);
+	for (i = 0; i < WRITES; i++) {
+		errno = 0;
+		assert_null(hyphae_combine(inputs, 2, &hyphae_int64,
+					   never_called, &calls));
+		assert_int_equal(errno, EXDEV);
+	}
+	join(thread);
+	assert_int_equal(calls, 0);
+	assert_int_equal(value(inputs[1]), WRITES);
+	end_graph(two, 2, 0);
+	end_graph(one, 1, 0);
+}
+
 /* ---- fork ------------------------------------------------------------------------------ */
 
 struct reporter {
@@ -920,6 +981,8 @@ int main(void)
 			box_does_not_go_home_to_a_cell_under_construction),
 		cmocka_unit_test(loop_is_told_of_the_cells_that_make_it),
 		cmocka_unit_test(end_on_its_way_is_told_once),
+		cmocka_unit_test(
+			combine_of_two_graphs_does_not_look_into_the_other),
 	};
 
 	return cmocka_run_group_tests_name("thread regressions", tests, NULL,
