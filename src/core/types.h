@@ -157,11 +157,10 @@ struct hy_derived {
 	};
 };
 
-/* What `run` tells. */
+/* What `run` tells, beside a negative errno. */
 enum hy_outcome {
 	HY_VALUE = 0, /* *out was made */
 	HY_KEEP = 1,  /* stay as you are */
-		      /* negative: an errno */
 };
 
 /* An operator: its name, and how to compute one cell of it. */
