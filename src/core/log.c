@@ -173,13 +173,15 @@ void hy_log_forget(const struct hy_log *log, const struct hy_log_entry *entry)
 void hy_log_clear(struct hy_graph *g, struct hy_log *log)
 {
 	for (size_t i = 0; i < log->count; i++) {
-		struct hy_log_entry *entry = &log->entries[i];
-		struct hy_cell *c = entry->cell;
+		struct hy_log_entry entry = log->entries[i];
+		struct hy_cell *c = entry.cell;
 
-		if (entry->what & LOG_VALUE && c->flags & F_BOXED)
-			hy_box_put(g, c->type, hy_box_of(entry->word));
-		hy_error_unref(entry->error);
-		hy_log_forget(log, entry);
+		/* Not to be found while its value's drop runs, unlocked. */
+		hy_log_forget(log, &log->entries[i]);
+		log->entries[i].cell = NULL;
+		if (entry.what & LOG_VALUE && c->flags & F_BOXED)
+			hy_box_put(g, c->type, hy_box_of(entry.word));
+		hy_error_unref(entry.error);
 		hy_cell_put(g, c);
 	}
 	log->count = 0;

@@ -125,6 +125,64 @@ static int write_down(const struct hyphae_signal *signal, void *ctx)
 	return 0;
 }
 
+/* ---- a loop that is stopped ------------------------------------------------ */
+
+struct token {
+	int64_t n; /* -1: dropped */
+};
+extern const struct hyphae_type token_type;
+
+static struct hyphae_cell *token_cell; /* that drop looks at */
+static int64_t token_seen;
+
+static int token_copy(void *to, const void *from)
+{
+	*(struct token *)to = *(const struct token *)from;
+	return 0;
+}
+
+static void token_drop(void *value)
+{
+	struct hyphae_cell *cell = token_cell;
+	struct token held;
+
+	((struct token *)value)->n = -1;
+	if (!cell)
+		return;
+	token_cell = NULL; /* not in the drop of what we read */
+	if (hyphae_cell_get(cell, &token_type, &held) == 0)
+		token_seen = held.n;
+	token_cell = cell;
+}
+
+HYPHAE_TYPE_WITH(token, struct token, .copy = token_copy, .drop = token_drop);
+
+static int one_more(const struct hyphae_signal *signal, void *ctx)
+{
+	return token_set(ctx, (struct token){token_of(signal)->n + 1});
+}
+
+/*
+ * The write that the wave limit drops could still be read while its value was
+ * being dropped: get() copied a value that was gone.
+ */
+static void dropped_write_of_a_loop_cannot_be_read(void **state)
+{
+	struct hyphae_graph *graph = hyphae_graph_new(HYPHAE_SINGLE_THREAD);
+	struct hyphae_cell *cell =
+		token_new_at(graph, (struct token){0}, HYPHAE_HERE);
+
+	(void)state;
+	assert_int_equal(hyphae_graph_set_wave_limit(graph, 3), 0);
+	assert_non_null(hyphae_subscribe_with(cell, one_more, cell, NULL,
+					      HYPHAE_SKIP_INITIAL));
+	token_cell = cell;
+	assert_int_equal(token_set(cell, (struct token){1}), -ELOOP);
+	token_cell = NULL;
+	assert_int_equal(token_seen, 3);
+	assert_int_equal(hyphae_graph_free(graph), 0);
+}
+
 /* ---- boxes ---------------------------------------------------------------- */
 
 /*
@@ -1206,6 +1264,7 @@ static void child_begins_with_records_of_its_own(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(dropped_write_of_a_loop_cannot_be_read),
 		cmocka_unit_test(no_wave_of_a_boxed_cell_allocates),
 		cmocka_unit_test(second_wave_of_a_boxed_cell_needs_no_memory),
 		cmocka_unit_test(box_does_not_go_home_to_cells_of_another_size),
