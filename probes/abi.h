@@ -67,8 +67,12 @@ enum hy_record_flags {
  *
  * Between two hits a tool may read the block in place: `count` grows after
  * the record is complete, and `sequence` changes when the block is emptied.
+ *
+ * The last hit of a process that exits as it should is a farewell: a block
+ * with sequence 0, count 0 and passes 0.  A process that ends without it has
+ * taken its last records with it.
  */
-#define HY_BLOCK_RECORDS 680 /* header and records: 16 KiB */
+#define HY_BLOCK_RECORDS 680 /* with the header: 16 KiB */
 #define HY_BLOCK_AGE_NS 50000000
 
 struct hy_block {
@@ -80,13 +84,7 @@ struct hy_block {
 	hy_u32 passes;	 /* outermost passes that ended in this block */
 	hy_u32 version;	 /* HY_ABI_VERSION */
 	hy_u64 lost;	 /* records of the process that found no memory */
-	/*
-	 * 1 in the last hit of a process that exits as it should (thread: the
-	 * one that exits, sequence, count and passes 0).  A process that ends
-	 * without it has taken its last records with it.
-	 */
-	hy_u64 farewell;
-	hy_u64 reserved;
+	hy_u64 reserved[2];
 	struct hy_record records[HY_BLOCK_RECORDS];
 };
 #define HY_BLOCK_HEADER 64

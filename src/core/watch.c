@@ -133,7 +133,6 @@ static void say_farewell(void)
 		return;
 	memset(&farewell, 0, sizeof(farewell));
 	farewell.version = HY_ABI_VERSION;
-	farewell.farewell = 1;
 	farewell.thread = (uint64_t)syscall(SYS_gettid);
 	probe_records(&farewell);
 }

@@ -267,7 +267,6 @@ static void a_farewell(void **test)
 	record(&block, 3, FIRE);
 	deliver(&block);
 	begin(&block, 0, 0);
-	block.farewell = 1;
 	deliver(&block);
 	stream_abandon(&stream);
 	assert_int_equal(model.lost.unfinished, 0);
