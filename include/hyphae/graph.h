@@ -52,6 +52,7 @@ struct hyphae_graph_counts {
 	size_t cells;
 	size_t subscriptions;
 	size_t height; /* of the highest cell so far; a source has height 0 */
+	size_t timers; /* armed: those of clock.h and of operators */
 };
 HYPHAE_API int hyphae_graph_counts(const struct hyphae_graph *graph,
 				   struct hyphae_graph_counts *ret_counts);
@@ -62,7 +63,7 @@ HYPHAE_API int hyphae_graph_counts(const struct hyphae_graph *graph,
  */
 struct hyphae_problem {
 	int code;	     /* a negative errno */
-	uint64_t cell_id;    /* the cell it happened at */
+	uint64_t cell_id;    /* the cell it happened at; 0: at none (a timer) */
 	const char *message; /* a sentence; valid during the call */
 };
 typedef void (*hyphae_problem_fn)(const struct hyphae_problem *problem,

@@ -43,6 +43,7 @@
 
 #include <hyphae/batch.h>
 #include <hyphae/cell.h>
+#include <hyphae/clock.h>
 #include <hyphae/graph.h>
 #include <hyphae/operators.h>
 #include <hyphae/pass.h>

@@ -37,7 +37,7 @@ static inline uint64_t hy_clock_ticks(void)
 	return __builtin_ia32_rdtsc();
 }
 
-static inline uint64_t hy_now(void)
+static inline uint64_t hy_clock_now(void)
 {
 	uint64_t rate = load_relaxed(&hy_clock_rate);
 	const struct hy_anchor *anchor = &hy_self.anchor;
@@ -54,7 +54,7 @@ static inline uint64_t hy_now(void)
 
 #else
 
-static inline uint64_t hy_now(void)
+static inline uint64_t hy_clock_now(void)
 {
 	return hy_clock_kernel();
 }

@@ -8,6 +8,7 @@
 #include "core/release.h"
 #include "core/scope.h"
 #include "core/slab.h"
+#include "time/clocks.h"
 
 #define WAVE_LIMIT 100
 
@@ -82,6 +83,7 @@ static void forget(struct hy_graph *g)
 		hy_free(g->spare_batch);
 	}
 	hy_scopes_free(g);
+	hy_time_done(g);
 	hy_slots_done(g);
 }
 
@@ -119,6 +121,11 @@ int hyphae_graph_free(struct hyphae_graph *handle)
 		hy_unlock(g);
 		return -EBUSY;
 	}
+	if (!hy_time_leave(g)) {
+		hy_drain_end(g, 0);
+		hy_unlock(g);
+		return -EBUSY;
+	}
 	g->freeing = true;
 	end_everything(g);
 	hy_reap(g);
@@ -151,6 +158,7 @@ int hyphae_graph_counts(const struct hyphae_graph *handle,
 	ret_counts->cells = g->ncells;
 	ret_counts->subscriptions = g->nsubs;
 	ret_counts->height = g->max_height;
+	ret_counts->timers = hy_timer_count(g);
 	hy_unlock(g);
 	return 0;
 }

@@ -69,7 +69,7 @@ HY_FRAME uint64_t hy_write_value(struct hy_graph *g, struct hy_cell *c,
 	return changed;
 }
 
-static HY_FRAME void probe_error(struct hy_cell *c, int code,
+static HY_FRAME void probe_error(const struct hy_cell *c, int code,
 				 const char *message)
 {
 	hy_probe_error(c->id, code, message, c->name);
@@ -145,11 +145,13 @@ void hy_end_source(struct hy_graph *g, struct hy_cell *c, uint64_t kind,
 void hy_problem(struct hy_graph *g, struct hy_cell *c, int code,
 		const char *message)
 {
-	struct hyphae_problem problem = {code, c->id, message};
+	static const struct hy_cell none = {.name = ""};
+	const struct hy_cell *at = c ? c : &none;
+	struct hyphae_problem problem = {code, at->id, message};
 	hyphae_problem_fn fn = g->on_problem;
 	void *ctx = g->problem_ctx;
 
-	probe_error(c, code, message);
+	probe_error(at, code, message);
 	if (fn) {
 		struct hy_graph *saved = hy_guard_begin(g);
 

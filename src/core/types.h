@@ -322,7 +322,8 @@ struct hy_graph {
 	struct hy_batch *spare_batch;
 	uint32_t open_batches;
 	uint32_t entered_scopes;
-	bool freeing; /* nothing is made, no links are mended */
+	bool freeing;	      /* nothing is made, no links are mended */
+	struct hy_time *time; /* NULL until needed; time/clocks.h */
 
 	/* Only looked at while somebody watches (watch.c). */
 	uint64_t watched_pass; /* the pass that these are of */

@@ -48,7 +48,7 @@ static void block_begin(struct hy_block *block)
 	store_release(&block->count, 0);
 	store_release(&block->sequence, block->sequence + 1);
 	hy_clock_anchor();
-	block->base_ns = hy_now();
+	block->base_ns = hy_clock_now();
 }
 
 /* Complete the record that is being built. */
@@ -457,7 +457,7 @@ static void pass_over(bool counts)
 	if (!w)
 		return;
 	record_close(w);
-	now = hy_now();
+	now = hy_clock_now();
 	if (!w->block->count && !w->block->passes)
 		w->born_ns = now;
 	w->block->passes += counts;

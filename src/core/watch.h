@@ -28,7 +28,7 @@ static inline void hy_watch_pass(struct hy_graph *g)
  */
 static inline uint64_t hy_clock(struct hy_graph *g)
 {
-	return g->clock = hy_now();
+	return g->clock = hy_clock_now();
 }
 
 /* A new anchor may set the time back by some nanoseconds. */

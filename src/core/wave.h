@@ -78,7 +78,10 @@ void hy_call(struct hy_graph *g, struct hy_sub *s,
 /* Run what is queued and tell whoever has to be told. */
 void hy_wave(struct hy_graph *g);
 
-/* Tell the graph's problem function and the `error` probe. */
+/*
+ * Tell the graph's problem function and the `error` probe; of no cell in
+ * particular if that is NULL.
+ */
 void hy_problem(struct hy_graph *g, struct hy_cell *c, int code,
 		const char *message);
 

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Time: clocks, timers, and how to wait for a graph.
+ *
+ * Times are nanoseconds in 64 bits, counted from wherever the clock began.
+ * A time beyond the last one, UINT64_MAX, is UINT64_MAX.
+ *
+ * A graph follows one clock, and its timers (those made here, and those of
+ * operators such as debounce) run when the clock has reached them: earliest
+ * first, and those of the same moment in the order in which they were
+ * started.  One that repeats is started anew each time.  Each timer is a wave
+ * and a pass of its own.
+ *
+ * A graph that has nothing to do with time has no clock and pays nothing.
+ */
+#ifndef HYPHAE_CLOCK_H
+#define HYPHAE_CLOCK_H
+
+#include <stdint.h>
+
+#include <hyphae/export.h>
+#include <hyphae/graph.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct hyphae_clock;
+
+/*
+ * A clock, with one reference of the caller's.  NULL with errno ENOMEM.
+ *   monotonic  CLOCK_MONOTONIC.  Timers run in hyphae_graph_dispatch().
+ *   virtual    stands still until it is advanced, and then visits each timer
+ *              at its time: for tests and simulations.
+ *   external   stands still until the host says what time it is: a frame
+ *              clock, the time stamps of a recording.  Timers run then, and
+ *              all of them see the new time.
+ */
+HYPHAE_API struct hyphae_clock *hyphae_clock_new_monotonic(void);
+HYPHAE_API struct hyphae_clock *hyphae_clock_new_virtual(uint64_t start_ns);
+HYPHAE_API struct hyphae_clock *hyphae_clock_new_external(uint64_t start_ns);
+
+/* One reference more: the clock itself, or NULL with errno EINVAL, ESTALE. */
+HYPHAE_API struct hyphae_clock *hyphae_clock_ref(struct hyphae_clock *clock);
+
+/*
+ * Give a reference back.  The clock lives until its graphs, too, are freed or
+ * follow another one.  NULL is allowed.
+ */
+HYPHAE_API int hyphae_clock_unref(struct hyphae_clock *clock);
+
+/* What time it is.  0, -EINVAL, -ESTALE. */
+HYPHAE_API int hyphae_clock_now(const struct hyphae_clock *clock,
+				uint64_t *ret_ns);
+
+/*
+ * Let time go on by `delta_ns`, on this thread: every timer of its graphs that
+ * becomes due runs at its time, so that hyphae_clock_now() in it tells when it
+ * was due; timers that are started meanwhile run too if they become due.
+ * Returns 0, or
+ *   -EINVAL  not a virtual clock, or time would end
+ *   -EBUSY   some thread is advancing it; or this is a callback of a graph
+ *            that has a timer due: the clock has gone on to that timer, not
+ *            farther, and it will run when it is advanced again
+ *   -ELOOP   see hyphae_clock_set_limit()
+ * Errors of subscribers and timers go to the problem functions of their
+ * graphs and stop nothing.
+ */
+HYPHAE_API int hyphae_clock_advance(struct hyphae_clock *clock,
+				    uint64_t delta_ns);
+
+/*
+ * Let it be `now_ns`.  A virtual clock is advanced to it; an external one
+ * jumps, then runs what is due.  Returns what hyphae_clock_advance() does;
+ * -EINVAL for a time in the past, which leaves everything as it is, and for a
+ * monotonic clock.  (With -EBUSY and -ELOOP an external clock has jumped, and
+ * what has not run is due.)
+ */
+HYPHAE_API int hyphae_clock_set(struct hyphae_clock *clock, uint64_t now_ns);
+
+/*
+ * A timer may start one for the same moment, which runs in the same moment,
+ * and so on.  So that this comes to an end there are at most `rounds` such
+ * generations; then the graph has a problem, who runs the clock gets -ELOOP,
+ * and the clock stands still.  What has not run is still armed.  Default
+ * 1,000; at least 1.
+ */
+HYPHAE_API int hyphae_clock_set_limit(struct hyphae_clock *clock,
+				      unsigned int rounds);
+
+/*
+ * Have a graph follow a clock, of which it takes a reference.  Several may
+ * follow one.  0, -EINVAL, -ESTALE, -ENOMEM; -EBUSY while it has timers, one
+ * of them runs, or a frame is open.
+ */
+HYPHAE_API int hyphae_graph_set_clock(struct hyphae_graph *graph,
+				      struct hyphae_clock *clock);
+
+/*
+ * The clock of a graph, with a new reference.  One that was given none gets a
+ * monotonic clock of its own when that is first needed, as here.  NULL with
+ * errno EINVAL, ESTALE or ENOMEM.
+ */
+HYPHAE_API struct hyphae_clock *hyphae_graph_clock(struct hyphae_graph *graph);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
