@@ -43,7 +43,7 @@ HYPHAE_API int hyphae_batch(struct hyphae_graph *graph, int (*fn)(void *ctx),
 
 /*
  * Propagate what is pending now: in a batch, what this thread has written so
- * far.  If another thread propagates, wait until it is done (two threads that
+ * far, and what was posted.  If another thread propagates, wait until it is done (two threads that
  * wait so for each other's graphs, from inside callbacks, wait for ever).
  * -EBUSY from inside a callback of this graph.
  */

@@ -7,7 +7,7 @@
  * Threads.   Any thread may call, also from inside a callback.  No lock of
  *            hyphae is held while a callback of yours runs.  A graph made with
  *            HYPHAE_SINGLE_THREAD is used by one thread at a time, which is
- *            the caller's business.
+ *            the caller's business; others may post to it (post.h).
  * Errors.    A function that returns int returns 0 (or a positive constant
  *            that its comment names), or a negative errno; then nothing was
  *            changed, except where a write was carried out and a subscriber
@@ -47,6 +47,7 @@
 #include <hyphae/graph.h>
 #include <hyphae/operators.h>
 #include <hyphae/pass.h>
+#include <hyphae/post.h>
 #include <hyphae/scope.h>
 #include <hyphae/subscription.h>
 #include <hyphae/type.h>

@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "core/drain.h"
 #include "core/log.h"
+#include "core/post.h"
 #include "core/wave.h"
 
 static HY_FRAME void probe_batch(struct hy_graph *g, uint64_t pass)
@@ -205,6 +206,11 @@ static int settle_locked(struct hy_graph *g)
 	}
 	while (g->drainer)
 		hy_wait_idle(g);
+	if (hy_posts_waiting(g) && hy_drain_begin(g)) {
+		int drained = hy_drain_end(g, 1);
+
+		r = r ? r : drained;
+	}
 	return r;
 }
 

@@ -7,6 +7,7 @@
 #include "core/drain.h"
 #include "core/log.h"
 #include "core/node.h"
+#include "core/post.h"
 #include "core/queue.h"
 #include "core/release.h"
 #include "core/scope.h"
@@ -136,7 +137,7 @@ static inline int write_fast(struct hy_graph *g, struct hy_cell *c,
 	r = hy_notify(g, c, type, HYPHAE_VALUE, word);
 	if (unlikely(g->next.count || hy_has_dead(g) || g->result ||
 		     hy_queue_used(&g->queue)) ||
-	    hy_watched())
+	    hy_posts_waiting(g) || hy_watched())
 		return finish_slowly(g, r);
 	g->drainer = NULL;
 	g->busy &= ~(uint32_t)BUSY_DRAINING;

@@ -6,10 +6,13 @@
 #include <string.h>
 
 #include "core/log.h"
+#include "core/post.h"
 #include "core/queue.h"
 #include "core/release.h"
 #include "core/value.h"
 #include "core/wave.h"
+
+unsigned int hy_hand_over_waves = 64;
 
 static void pass_close(struct hy_graph *g)
 {
@@ -74,6 +77,25 @@ static void flush(struct hy_graph *g, struct hy_log *log)
 	hy_flush(g, &g->running);
 }
 
+/*
+ * A wave of what other threads left here: posts, the inbox.  Who only ended
+ * or made something (`waves` is 0) leaves posts to a write.
+ */
+static bool serve(struct hy_graph *g, unsigned int waves)
+{
+	struct hy_log *log = &g->inbox;
+
+	if (hy_posts_due(g, waves && g->served < hy_hand_over_waves) &&
+	    hy_posts_take(g) == 0 && g->posts->log.count)
+		log = &g->posts->log;
+	if (!log->count)
+		return false;
+	g->served++;
+	hy_pass_open(g, 0);
+	flush(g, log);
+	return true;
+}
+
 int hy_drain_end(struct hy_graph *g, unsigned int waves)
 {
 	struct suspects suspects = {.count = 0};
@@ -100,15 +122,14 @@ int hy_drain_end(struct hy_graph *g, unsigned int waves)
 			hy_reap(g);
 		} else {
 			pass_close(g);
-			if (!g->inbox.count)
+			if (!serve(g, waves))
 				break;
 			waves = 1;
-			hy_pass_open(g, 0);
-			flush(g, &g->inbox);
 		}
 	}
 	result = g->result;
 	g->result = 0;
+	g->served = 0;
 	g->drainer = NULL;
 	hy_busy(g, 0, BUSY_DRAINING);
 	if (hy_shared(g) && g->waiters)

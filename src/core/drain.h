@@ -12,6 +12,12 @@
 #include "core/sync.h"
 #include "core/watch.h"
 
+/*
+ * How many waves a drainer runs for other threads before it looks for another
+ * one; at least 1.  A variable for tests.
+ */
+extern unsigned int hy_hand_over_waves;
+
 /* Become the drainer; false if there is one.  The lock is held. */
 static inline bool hy_drain_begin(struct hy_graph *g)
 {

@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "core/drain.h"
 #include "core/log.h"
+#include "core/post.h"
 #include "core/queue.h"
 #include "core/release.h"
 #include "core/scope.h"
@@ -127,6 +128,7 @@ int hyphae_graph_free(struct hyphae_graph *handle)
 		return -EBUSY;
 	}
 	g->freeing = true;
+	hy_posts_close(g);
 	end_everything(g);
 	hy_reap(g);
 	hy_unlock(g);
@@ -200,7 +202,7 @@ int hyphae_graph_check_idle(struct hyphae_graph *handle)
 		return hy_bad_handle(handle);
 	hy_lock(g);
 	idle = !g->open_batches && !g->drainer && !g->next.count &&
-	       !g->inbox.count && !hy_has_dead(g);
+	       !g->inbox.count && !hy_has_dead(g) && !hy_posts_waiting(g);
 	hy_unlock(g);
 	return idle ? 0 : -EBUSY;
 }

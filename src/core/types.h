@@ -46,6 +46,7 @@
 
 struct hy_graph;
 struct hy_derived;
+struct hy_posts;
 
 /* An error that flows through the graph: shared, immutable. */
 struct hy_error {
@@ -289,6 +290,7 @@ struct hy_graph {
 	bool pass_open;		      /* `pass` is under way */
 	bool depth_first;	      /* this wave is an eager one */
 	int result;		      /* first error of a subscriber */
+	uint32_t served;	      /* waves it ran for other threads */
 	uint32_t depth;		      /* of the cell that fires (eager) */
 	uint64_t deliver_limit;	      /* newest subscription of this wave */
 	struct hy_sub *cursor;	      /* where a fan-out stopped */
@@ -329,6 +331,8 @@ struct hy_graph {
 	uint64_t watched_pass; /* the pass that these are of */
 	uint64_t clock;	       /* the last reading in it, or 0 */
 	uint64_t pass_fires, pass_refires;
+
+	struct hy_posts *posts; /* post.h; NULL until there was one */
 
 	struct hy_thread solo; /* the thread of a single-threaded graph */
 	pthread_mutex_t lock;

@@ -210,9 +210,13 @@ struct unlocked_guard {
 
 static struct unlocked_guard unlocked_begin(struct hy_graph *g)
 {
-	struct hy_thread *t = hy_thread_of(g);
-	struct unlocked_guard saved = {t->guard, 0};
+	struct unlocked_guard saved = {NULL, 0};
+	struct hy_thread *t;
 
+	if (!g) /* a post: the graph's state is not this thread's */
+		return saved;
+	t = hy_thread_of(g);
+	saved.graph = t->guard;
 	t->guard = g;
 	saved.busy = g->busy & BUSY_GUARD;
 	hy_busy(g, BUSY_GUARD, 0);
@@ -221,6 +225,8 @@ static struct unlocked_guard unlocked_begin(struct hy_graph *g)
 
 static void unlocked_end(struct hy_graph *g, struct unlocked_guard saved)
 {
+	if (!g)
+		return;
 	hy_thread_of(g)->guard = saved.graph;
 	hy_busy(g, saved.busy, BUSY_GUARD);
 }

@@ -38,7 +38,10 @@ static inline void hy_box_ref(struct hy_box *box)
 	__atomic_add_fetch(&box->refs, 1, __ATOMIC_RELAXED);
 }
 
-/* Give up a reference; the lock must not be held. */
+/*
+ * Give up a reference; the lock must not be held.  A graph that is NULL does
+ * not learn that the type's drop runs; so in hy_word_make() of copy.
+ */
 void hy_box_unref(struct hy_graph *g, const struct hyphae_type *type,
 		  struct hy_box *box);
 

@@ -1,0 +1,1036 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Posts: from callbacks, from other threads into graphs that are
+ * single-threaded, from signal handlers.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <hyphae/hyphae.h>
+
+#include "core/post.h"
+#include "oom.h"
+#include "threads.h"
+
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#define POSTS 2003
+#else
+#define POSTS 20011
+#endif
+
+struct large {
+	int64_t n;
+	char filler[120];
+};
+HYPHAE_TYPE(large, struct large);
+
+struct told {
+	int64_t values[16];
+	unsigned int calls;
+	unsigned int ends;
+	int code;
+	int64_t last;
+	struct hyphae_cell *cell; /* for what a hook writes */
+	int result;
+};
+
+static int tell(const struct hyphae_signal *signal, void *ctx)
+{
+	struct told *told = ctx;
+
+	if (signal->kind == HYPHAE_VALUE) {
+		told->last = hyphae_int64_of(signal);
+		if (told->calls < 16)
+			told->values[told->calls] = told->last;
+		told->calls++;
+	} else {
+		told->ends++;
+		told->code = signal->code;
+	}
+	return 0;
+}
+
+static int sum(void *ret, const void *const *inputs, size_t count, void *ctx)
+{
+	int64_t total = 0;
+
+	for (size_t i = 0; i < count; i++)
+		total += *(const int64_t *)inputs[i];
+	++*(unsigned int *)ctx;
+	*(int64_t *)ret = total;
+	return 0;
+}
+
+static int flush(struct hyphae_graph *graph)
+{
+	return hy_posts_flush(hy_graph(graph));
+}
+
+static struct hyphae_post_counts counts_of(struct hyphae_graph *graph)
+{
+	struct hyphae_post_counts counts;
+
+	assert_int_equal(hyphae_graph_post_counts(graph, &counts), 0);
+	assert_int_equal(counts.posted, counts.replaced + counts.applied +
+						counts.refused +
+						counts.waiting);
+	return counts;
+}
+
+static void expect_counts(struct hyphae_graph *graph, uint64_t replaced,
+			  uint64_t applied, uint64_t refused, uint64_t waiting)
+{
+	struct hyphae_post_counts counts = counts_of(graph);
+
+	assert_int_equal(counts.replaced, replaced);
+	assert_int_equal(counts.applied, applied);
+	assert_int_equal(counts.refused, refused);
+	assert_int_equal(counts.waiting, waiting);
+}
+
+static bool readable(int fd)
+{
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+
+	return poll(&p, 1, 0) == 1;
+}
+
+/* In each kind of graph; test state is its flags. */
+static struct hyphae_graph *new_graph(void **state)
+{
+	struct hyphae_graph *graph =
+		hyphae_graph_new((unsigned int)(uintptr_t)*state);
+
+	assert_non_null(graph);
+	return graph;
+}
+
+#define IN_EACH(fn)                                                            \
+	{#fn ", thread-safe", fn, NULL, NULL, (void *)0},                      \
+		{#fn ", single-thread", fn, NULL, NULL,                        \
+		 (void *)HYPHAE_SINGLE_THREAD},                                \
+	{                                                                      \
+#fn ", eager", fn, NULL, NULL, (void *)HYPHAE_EAGER            \
+	}
+
+/* ---- what a post does ------------------------------------------------------ */
+
+static void waits_and_is_one_wave(void **state)
+{
+	struct hyphae_graph *graph = new_graph(state);
+	struct hyphae_cell *a = hyphae_int64_new(graph, 0);
+	struct hyphae_cell *b = hyphae_int64_new(graph, 0);
+	struct hyphae_cell *both[] = {a, b}, *c;
+	struct told told = {.calls = 0};
+	unsigned int runs = 0;
+
+	WATCH();
+	c = hyphae_combine(both, 2, &hyphae_int64, sum, &runs);
+	assert_non_null(hyphae_subscribe(c, tell, &told));
+	expect_counts(graph, 0, 0, 0, 0);
+	assert_int_equal(flush(graph), 0);
+	assert_int_equal(hyphae_int64_post(a, 1), 0);
+	assert_int_equal(hyphae_int64_post(b, 20), 0);
+	assert_int_equal(hyphae_int64_post(a, 3), 0);
+	assert_int_equal(value(a), 0);
+	assert_int_equal(told.calls, 1);
+	expect_counts(graph, 1, 0, 0, 2);
+	assert_int_equal(hyphae_graph_check_idle(graph), -EBUSY);
+	assert_int_equal(flush(graph), 0);
+	assert_int_equal(told.calls, 2);
+	assert_int_equal(told.last, 23);
+	assert_int_equal(runs, 2);
+	expect_counts(graph, 1, 2, 0, 0);
+	end_graph(graph, 3, 1);
+}
+
+static void comes_with_a_write(void **state)
+{
+	struct hyphae_graph *graph = new_graph(state);
+	struct hyphae_cell *a = hyphae_int64_new(graph, 0);
+	struct hyphae_cell *b = hyphae_int64_new(graph, 0);
+	struct told told = {.calls = 0};
+
+	WATCH();
+	assert_non_null(hyphae_subscribe(a, tell, &told));
+	assert_int_equal(hyphae_int64_post(a, 1), 0);
+	assert_int_equal(hyphae_int64_set(b, 7), 0);
+	assert_int_equal(told.last, 1);
+	assert_int_equal(hyphae_int64_post(a, 2), 0);
+	assert_int_equal(hyphae_int64_set(b, 7), HYPHAE_UNCHANGED);
+	assert_int_equal(told.last, 2);
+	/* The set of the same cell is stored first. */
+	assert_int_equal(hyphae_int64_post(a, 3), 0);
+	assert_int_equal(hyphae_int64_set(a, 4), 0);
+	assert_int_equal(told.calls, 5);
+	assert_int_equal(told.values[3], 4);
+	assert_int_equal(told.values[4], 3);
+	assert_int_equal(hyphae_int64_post(a, 5), 0);
+	assert_int_equal(hyphae_batch_begin(graph), 0);
+	assert_int_equal(hyphae_int64_set(b, 8), 0);
+	assert_int_equal(told.last, 3);
+	assert_int_equal(hyphae_batch_end(graph), 0);
+	assert_int_equal(told.last, 5);
+	assert_int_equal(hyphae_int64_post(a, 6), 0);
+	assert_int_equal(hyphae_settle(graph), 0);
+	assert_int_equal(told.last, 6);
+	end_graph(graph, 2, 1);
+}
+
+/* What only makes or ends something calls no subscriber of others. */
+static void does_not_come_with_a_release(void **state)
+{
+	struct hyphae_graph *graph = new_graph(state);
+	struct hyphae_cell *a = hyphae_int64_new(graph, 0);
+	struct hyphae_cell *b = hyphae_int64_new(graph, 0);
+	struct hyphae_subscription *s;
+	struct told told = {.calls = 0}, other = {.calls = 0};
+
+	WATCH();
+	assert_non_null(hyphae_subscribe(a, tell, &told));
+	assert_int_equal(hyphae_int64_post(a, 1), 0);
+	s = hyphae_subscribe(b, tell, &other);
+	assert_int_equal(hyphae_unsubscribe(s), 0);
+	assert_int_equal(hyphae_cell_unref(b), 0);
+	assert_int_equal(told.calls, 1);
+	assert_int_equal(flush(graph), 0);
+	assert_int_equal(told.calls, 2);
+	end_graph(graph, 1, 1);
+}
+
+static int post_back(const struct hyphae_signal *signal, void *ctx)
+{
+	struct told *told = ctx;
+
+	tell(signal, ctx);
+	if (told->last < 5)
+		told->result = hyphae_int64_post(told->cell, told->last + 1);
+	return 0;
+}
+
+static void from_a_subscriber(void **state)
+{
+	struct hyphae_graph *graph = new_graph(state);
+	struct hyphae_cell *a = hyphae_int64_new(graph, 0);
+	struct told told = {.cell = a, .result = -1};
+
+	WATCH();
+	assert_non_null(hyphae_subscribe(a, post_back, &told));
+	assert_int_equal(told.calls, 1);
+	assert_int_equal(flush(graph), 0);
+	assert_int_equal(told.result, 0);
+	assert_int_equal(told.last, 5);
+	assert_int_equal(told.calls, 6);
+	end_graph(graph, 1, 1);
+}
+
+static int post_negative(void *ret, const void *input, void *ctx)
+{
+	struct told *told = ctx;
+
+	*(int64_t *)ret = *(const int64_t *)input;
+	told->result = hyphae_int64_post(told->cell, -*(const int64_t *)input);
+	told->code =
+		flush(told->cell ? (void *)(uintptr_t)told->values[0] : NULL);
+	return 0;
+}
+
+static void from_a_compute_function(void **state)
+{
+	struct hyphae_graph *graph = new_graph(state);
+	struct hyphae_cell *a = hyphae_int64_new(graph, 0);
+	struct hyphae_cell *out = hyphae_int64_new(graph, 0);
+	struct told told = {.cell = out, .values[0] = (intptr_t)graph};
+
+	WATCH();
+	assert_non_null(hyphae_map(a, &hyphae_int64, post_negative, &told));
+	assert_int_equal(hyphae_int64_set(a, 3), 0);
+	assert_int_equal(told.result, 0);
+	assert_int_equal(told.code, -EPERM);
+	assert_int_equal(value(out), -3);
+	end_graph(graph, 3, 0);
+}
+
+static int flush_inside(const struct hyphae_signal *signal, void *ctx)
+{
+	struct told *told = ctx;
+
+	tell(signal, ctx);
+	if (told->last == 1) {
+		told->result = hyphae_int64_post(told->cell, 2);
+		told->code = flush((void *)(uintptr_t)told->values[15]);
+		told->ends = told->calls; /* none inside */
+	}
+	return 0;
+}
+
+static void flushed_in_a_subscriber(void **state)
+{
+	struct hyphae_graph *graph = new_graph(state);
+	struct hyphae_cell *a = hyphae_int64_new(graph, 1);
+	struct told told = {.cell = a, .result = -1, .code = -1};
+
+	WATCH();
+	told.values[15] = (intptr_t)graph;
+	assert_non_null(hyphae_subscribe(a, flush_inside, &told));
+	assert_int_equal(told.result, 0);
+	assert_int_equal(told.code, 0);
+	assert_int_equal(told.ends, 1);
+	assert_int_equal(told.calls, 2);
+	assert_int_equal(told.last, 2);
+	end_graph(graph, 1, 1);
+}
+
+static void ends(void **state)
+{
+	struct hyphae_graph *graph = new_graph(state);
+	struct hyphae_cell *a = hyphae_int64_new(graph, 0);
+	struct hyphae_cell *b = hyphae_int64_new(graph, 0);
+	struct told told_a = {.calls = 0}, told_b = {.calls = 0};
+
+	WATCH();
+	assert_non_null(hyphae_subscribe(a, tell, &told_a));
+	assert_non_null(hyphae_subscribe(b, tell, &told_b));
+	assert_int_equal(hyphae_int64_post(a, 1), 0);
+	assert_int_equal(hyphae_cell_post_complete(a), 0);
+	assert_int_equal(hyphae_int64_post(a, 2), -ESHUTDOWN);
+	assert_int_equal(hyphae_cell_post_complete(a), -ESHUTDOWN);
+	assert_int_equal(hyphae_int64_post(b, 3), 0);
+	assert_int_equal(hyphae_cell_post_fail(b, -EIO, "no light"), 0);
+	assert_int_equal(hyphae_cell_post_fail(b, -EIO, NULL), -ESHUTDOWN);
+	expect_counts(graph, 0, 0, 0, 4);
+	assert_int_equal(flush(graph), 0);
+	assert_int_equal(told_a.last, 1);
+	assert_int_equal(told_a.ends, 1);
+	assert_int_equal(told_a.code, 0);
+	assert_int_equal(told_b.last, 3);
+	assert_int_equal(told_b.ends, 1);
+	assert_int_equal(told_b.code, -EIO);
+	assert_int_equal(hyphae_int64_post(a, 2), -ESHUTDOWN);
+	assert_int_equal(hyphae_cell_post_complete(b), -ESHUTDOWN);
+	expect_counts(graph, 0, 4, 0, 0);
+	end_graph(graph, 2, 0);
+}
+
+/* Posted, and then there is nothing to give it to. */
+static void refused(void **state)
+{
+	struct hyphae_graph *graph = new_graph(state);
+	struct hyphae_cell *ended = hyphae_string_new(graph, "a");
+	struct hyphae_cell *gone = hyphae_string_new(graph, "a");
+
+	WATCH();
+	assert_int_equal(hyphae_string_post(ended, "b"), 0);
+	assert_int_equal(hyphae_string_post(gone, "b"), 0);
+	assert_int_equal(hyphae_cell_post_fail(gone, -EIO, "message"), 0);
+	assert_int_equal(hyphae_cell_unref(gone), 0);
+	assert_int_equal(hyphae_cell_complete(ended), 0);
+	assert_int_equal(flush(graph), 0);
+	expect_counts(graph, 0, 0, 3, 0);
+	end_graph(graph, 1, 0);
+}
+
+static void values_in_boxes(void **state)
+{
+	struct hyphae_graph *graph = new_graph(state);
+	struct hyphae_cell *s = hyphae_string_new(graph, "a");
+	struct hyphae_cell *l =
+		large_new_at(graph, (struct large){.n = 1}, HYPHAE_HERE);
+	struct large large = {.n = 2};
+	char *text;
+
+	WATCH();
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(hyphae_string_post(s, "b"), 0);
+		assert_int_equal(hyphae_string_post(s, "c"), 0);
+		large.n++;
+		assert_int_equal(hyphae_cell_post(l, &large_type, &large), 0);
+		assert_int_equal(flush(graph), 0);
+		assert_int_equal(hyphae_string_get(s, &text), 0);
+		assert_string_equal(text, "c");
+		free(text);
+		assert_int_equal(large_get(l, &large), 0);
+		assert_int_equal(large.n, 3 + i);
+		assert_int_equal(hyphae_string_set(s, "d"), 0);
+	}
+	expect_counts(graph, 3, 6, 0, 0);
+	assert_int_equal(hyphae_string_post(s, NULL), -EINVAL);
+	/* Some wait for ever. */
+	assert_int_equal(hyphae_string_post(s, "e"), 0);
+	assert_int_equal(hyphae_cell_post_fail(l, -EIO, "message"), 0);
+	assert_int_equal(hyphae_graph_free(graph), 0);
+	alarm(0);
+}
+
+static void built_in_types(void **state)
+{
+	struct hyphae_graph *graph = new_graph(state);
+	struct hyphae_cell *d = hyphae_double_new(graph, 0.5);
+	struct hyphae_cell *b = hyphae_bool_new(graph, false);
+	struct hyphae_cell *p = hyphae_pointer_new(graph, NULL);
+	double number = 0;
+	bool truth = false;
+	void *pointer = NULL;
+
+	WATCH();
+	assert_int_equal(hyphae_double_post(d, 2.5), 0);
+	assert_int_equal(hyphae_bool_post(b, true), 0);
+	assert_int_equal(hyphae_pointer_post(p, graph), 0);
+	assert_int_equal(flush(graph), 0);
+	assert_int_equal(hyphae_double_get(d, &number), 0);
+	assert_true(number == 2.5);
+	assert_int_equal(hyphae_bool_get(b, &truth), 0);
+	assert_true(truth);
+	assert_int_equal(hyphae_pointer_get(p, &pointer), 0);
+	assert_ptr_equal(pointer, graph);
+	end_graph(graph, 3, 0);
+}
+
+/* Cells go while their posts wait, and nobody propagates. */
+static void table_stays_small(void **state)
+{
+	struct hyphae_graph *graph = new_graph(state);
+	struct hyphae_cell *stays = hyphae_int64_new(graph, 0);
+	struct hyphae_cell *cells[8];
+	struct hy_posts *posts;
+
+	WATCH();
+	assert_int_equal(hyphae_int64_post(stays, 1), 0);
+	for (int i = 0; i < 1009; i++) {
+		for (int k = 0; k < 8; k++) {
+			cells[k] = hyphae_string_new(graph, "a");
+			assert_int_equal(hyphae_string_post(cells[k], "b"), 0);
+		}
+		for (int k = 0; k < 8; k++)
+			assert_int_equal(hyphae_cell_unref(cells[k]), 0);
+	}
+	posts = hy_graph(graph)->posts;
+	assert_in_range(posts->table.capacity, 8, 32);
+	assert_int_equal(flush(graph), 0);
+	assert_int_equal(value(stays), 1);
+	expect_counts(graph, 0, 1, 8072, 0);
+	end_graph(graph, 1, 0);
+}
+
+static void many_cells(void **state)
+{
+	struct hyphae_graph *graph = new_graph(state);
+	struct hyphae_cell *cells[307];
+
+	WATCH();
+	for (int i = 0; i < 307; i++)
+		cells[i] = hyphae_int64_new(graph, -1);
+	for (int round = 0; round < 3; round++) {
+		for (int i = 0; i < 307; i++)
+			assert_int_equal(hyphae_int64_post(cells[i], 1), 0);
+		for (int i = 306; i >= 0; i--)
+			assert_int_equal(
+				hyphae_int64_post(cells[i], round * 1000 + i),
+				0);
+		assert_int_equal(flush(graph), 0);
+		for (int i = 0; i < 307; i++)
+			assert_int_equal(value(cells[i]), round * 1000 + i);
+	}
+	expect_counts(graph, 921, 921, 0, 0);
+	end_graph(graph, 307, 0);
+}
+
+static void file_descriptor(void **state)
+{
+	struct hyphae_graph *graph = new_graph(state);
+	struct hyphae_cell *a = hyphae_int64_new(graph, 0);
+	struct hyphae_poster *poster = hyphae_poster_new(a);
+	int fd;
+
+	WATCH();
+	assert_int_equal(hyphae_int64_post(a, 1), 0);
+	fd = hy_post_fd(hy_graph(graph));
+	assert_true(fd >= 0);
+	assert_int_equal(hy_post_fd(hy_graph(graph)), fd);
+	assert_true(readable(fd)); /* it was there before */
+	assert_int_equal(flush(graph), 0);
+	assert_false(readable(fd));
+	assert_int_equal(hyphae_int64_post(a, 2), 0);
+	assert_int_equal(hyphae_int64_post(a, 3), 0);
+	assert_true(readable(fd));
+	assert_int_equal(hyphae_int64_set(a, 4), 0);
+	assert_false(readable(fd));
+	assert_int_equal(hyphae_poster_post_int64(poster, 5), 0);
+	assert_true(readable(fd));
+	assert_int_equal(flush(graph), 0);
+	assert_int_equal(value(a), 5);
+	assert_false(readable(fd));
+	hyphae_poster_free(poster);
+	end_graph(graph, 1, 0);
+}
+
+static int fails(const struct hyphae_signal *signal, void *ctx)
+{
+	(void)ctx;
+	return hyphae_int64_of(signal) ? -EIO : 0;
+}
+
+static void subscribers_error_is_returned(void **state)
+{
+	struct hyphae_graph *graph = new_graph(state);
+	struct hyphae_cell *a = hyphae_int64_new(graph, 0);
+
+	WATCH();
+	assert_non_null(hyphae_subscribe(a, fails, NULL));
+	assert_int_equal(hyphae_int64_post(a, 1), 0);
+	assert_int_equal(flush(graph), -EIO);
+	assert_int_equal(flush(graph), 0);
+	end_graph(graph, 1, 1);
+}
+
+/* ---- posters ----------------------------------------------------------------- */
+
+static void poster_last_value(void **state)
+{
+	struct hyphae_graph *graph = new_graph(state);
+	struct hyphae_cell *a = hyphae_int64_new(graph, 0);
+	struct hyphae_cell *b = hyphae_int64_new(graph, 0);
+	struct hyphae_poster *pa = hyphae_poster_new(a);
+	struct hyphae_poster *pb = hyphae_poster_new(b);
+	struct told told = {.calls = 0};
+	int64_t seven = 7;
+
+	WATCH();
+	assert_non_null(hyphae_subscribe(a, tell, &told));
+	assert_int_equal(hyphae_poster_post_int64(pa, 1), 0);
+	assert_int_equal(hyphae_poster_post_int64(pb, 2), 0);
+	assert_int_equal(hyphae_poster_post_int64(pa, 3), 0);
+	expect_counts(graph, 1, 0, 0, 2);
+	assert_int_equal(flush(graph), 0);
+	assert_int_equal(told.calls, 2);
+	assert_int_equal(told.last, 3);
+	assert_int_equal(value(b), 2);
+	assert_int_equal(hyphae_poster_replaced(pa), 1);
+	assert_int_equal(hyphae_poster_replaced(pb), 0);
+	/* Together with a post of the usual kind: one of them. */
+	assert_int_equal(hyphae_int64_post(a, 4), 0);
+	assert_int_equal(hyphae_poster_post(pa, &hyphae_int64, &seven), 0);
+	assert_int_equal(flush(graph), 0);
+	assert_int_equal(told.calls, 3);
+	assert_int_equal(value(a), 7);
+	expect_counts(graph, 2, 3, 0, 0);
+	/* A value waits when it is freed; others stay in the list. */
+	assert_int_equal(hyphae_poster_post_int64(pb, 11), 0);
+	assert_int_equal(hyphae_poster_post_int64(pa, 12), 0);
+	hyphae_poster_free(pa);
+	expect_counts(graph, 2, 3, 1, 1);
+	assert_int_equal(flush(graph), 0);
+	assert_int_equal(value(a), 7);
+	assert_int_equal(value(b), 11);
+	hyphae_poster_free(pb);
+	hyphae_poster_free(NULL);
+	end_graph(graph, 2, 1);
+}
+
+static void poster_types(void **state)
+{
+	struct hyphae_graph *graph = new_graph(state);
+	struct hyphae_cell *d = hyphae_double_new(graph, 0.5);
+	struct hyphae_cell *b = hyphae_bool_new(graph, false);
+	struct hyphae_cell *p = hyphae_pointer_new(graph, NULL);
+	struct hyphae_poster *pd = hyphae_poster_new(d);
+	struct hyphae_poster *pb = hyphae_poster_new(b);
+	struct hyphae_poster *pp = hyphae_poster_new(p);
+	double number = 0;
+	bool truth = false;
+	void *pointer = NULL;
+
+	WATCH();
+	assert_int_equal(hyphae_poster_post_double(pd, 2.5), 0);
+	assert_int_equal(hyphae_poster_post_bool(pb, true), 0);
+	assert_int_equal(hyphae_poster_post_pointer(pp, graph), 0);
+	assert_int_equal(flush(graph), 0);
+	assert_int_equal(hyphae_double_get(d, &number), 0);
+	assert_true(number == 2.5);
+	assert_int_equal(hyphae_bool_get(b, &truth), 0);
+	assert_true(truth);
+	assert_int_equal(hyphae_pointer_get(p, &pointer), 0);
+	assert_ptr_equal(pointer, graph);
+	/* The cell lives as long as its poster. */
+	assert_int_equal(hyphae_cell_unref(d), 0);
+	assert_int_equal(hyphae_poster_post_double(pd, 3.5), 0);
+	assert_int_equal(flush(graph), 0);
+	assert_int_equal(hyphae_double_get(d, &number), 0);
+	assert_true(number == 3.5);
+	hyphae_poster_free(pd);
+	assert_int_equal(hyphae_double_get(d, &number), -ESTALE);
+	hyphae_poster_free(pb);
+	hyphae_poster_free(pp);
+	end_graph(graph, 2, 0);
+}
+
+static void poster_outlives(void **state)
+{
+	struct hyphae_graph *graph = new_graph(state);
+	struct hyphae_cell *a = hyphae_int64_new(graph, 0);
+	struct hyphae_poster *idle = hyphae_poster_new(a);
+	struct hyphae_poster *full = hyphae_poster_new(a);
+
+	WATCH();
+	assert_int_equal(hyphae_poster_post_int64(full, 1), 0);
+	assert_int_equal(hyphae_cell_complete(a), 0);
+	expect_counts(graph, 0, 0, 1, 0);
+	assert_int_equal(hyphae_poster_post_int64(full, 1), 0);
+	assert_int_equal(hyphae_graph_free(graph), 0);
+	assert_int_equal(hyphae_poster_post_int64(idle, 1), -ESTALE);
+	assert_int_equal(hyphae_poster_post_int64(full, 1), -ESTALE);
+	hyphae_poster_free(idle);
+	hyphae_poster_free(full);
+	alarm(0);
+}
+
+/* ---- other threads --------------------------------------------------------- */
+
+#define POSTERS 4
+
+struct crowd {
+	struct hyphae_graph *graph;
+	struct hyphae_cell *cells[POSTERS];
+	_Atomic unsigned int failed;
+	_Atomic unsigned int running;
+	_Atomic unsigned int next;
+};
+
+static void *post_much(void *ctx)
+{
+	struct crowd *crowd = ctx;
+	unsigned int me = atomic_fetch_add(&crowd->next, 1);
+
+	for (int64_t i = 1; i <= POSTS; i++) {
+		if (hyphae_int64_post(crowd->cells[me], i) ||
+		    hyphae_int64_post(crowd->cells[0], -i))
+			atomic_fetch_add(&crowd->failed, 1);
+	}
+	atomic_fetch_sub(&crowd->running, 1);
+	return NULL;
+}
+
+/* The owner of a single-threaded graph dispatches what others post. */
+static void h01_posts_of_other_threads(void **state)
+{
+	struct hyphae_graph *graph = new_graph(state);
+	struct crowd crowd = {.graph = graph, .running = POSTERS - 1};
+	struct told told[POSTERS] = {{.calls = 0}};
+	pthread_t threads[POSTERS - 1];
+	struct hyphae_post_counts counts;
+	int errors = 0;
+
+	WATCH();
+	for (int i = 0; i < POSTERS; i++) {
+		crowd.cells[i] = hyphae_int64_new(graph, 0);
+		assert_non_null(
+			hyphae_subscribe(crowd.cells[i], tell, &told[i]));
+	}
+	crowd.next = 1;
+	for (int i = 0; i < POSTERS - 1; i++)
+		start(&threads[i], post_much, &crowd);
+	while (crowd.running)
+		errors += flush(graph) != 0;
+	for (int i = 0; i < POSTERS - 1; i++)
+		join(threads[i]);
+	assert_int_equal(flush(graph), 0);
+	assert_int_equal(errors, 0);
+	assert_int_equal(crowd.failed, 0);
+	for (int i = 0; i < POSTERS; i++)
+		assert_int_equal(told[i].last, value(crowd.cells[i]));
+	for (int i = 1; i < POSTERS; i++)
+		assert_int_equal(told[i].last, POSTS);
+	counts = counts_of(graph);
+	assert_int_equal(counts.posted, 2 * POSTS * (POSTERS - 1));
+	assert_int_equal(counts.waiting, 0);
+	assert_int_equal(counts.refused, 0);
+	end_graph(graph, POSTERS, POSTERS);
+}
+
+static void *set_much(void *ctx)
+{
+	struct crowd *crowd = ctx;
+
+	for (int64_t i = 1; i <= POSTS; i++)
+		if (hyphae_int64_set(crowd->cells[0], i) < 0)
+			atomic_fetch_add(&crowd->failed, 1);
+	atomic_fetch_sub(&crowd->running, 1);
+	return NULL;
+}
+
+/* Writers take posts along; what comes last waits for a dispatch. */
+static void h01_posts_beside_sets(void **state)
+{
+	struct hyphae_graph *graph = hyphae_graph_new(0);
+	struct crowd crowd = {.graph = graph, .running = 3};
+	struct told told[3] = {{.calls = 0}};
+	pthread_t threads[3];
+
+	(void)state;
+	WATCH();
+	for (int i = 0; i < 3; i++) {
+		crowd.cells[i] = hyphae_int64_new(graph, 0);
+		assert_non_null(
+			hyphae_subscribe(crowd.cells[i], tell, &told[i]));
+	}
+	crowd.next = 1;
+	start(&threads[0], post_much, &crowd);
+	start(&threads[1], set_much, &crowd);
+	start(&threads[2], set_much, &crowd);
+	for (int i = 0; i < 3; i++)
+		join(threads[i]);
+	assert_int_equal(flush(graph), 0);
+	assert_int_equal(crowd.failed, 0);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(told[i].last, value(crowd.cells[i]));
+	assert_int_equal(told[1].last, POSTS);
+	assert_int_equal(counts_of(graph).posted, 2 * POSTS);
+	end_graph(graph, 3, 3);
+}
+
+/* ---- while another thread propagates ---------------------------------------- */
+
+struct meeting {
+	struct hyphae_graph *graph;
+	struct hyphae_cell *a, *b;
+	_Atomic bool inside, go_on;
+	struct told told;
+	int result;
+};
+
+static int meet(const struct hyphae_signal *signal, void *ctx)
+{
+	struct meeting *m = ctx;
+
+	if (hyphae_int64_of(signal) == 1) {
+		m->inside = true;
+		while (!m->go_on)
+			sched_yield();
+	}
+	return 0;
+}
+
+static void *set_a(void *ctx)
+{
+	struct meeting *m = ctx;
+
+	m->result = hyphae_int64_set(m->a, 1);
+	return NULL;
+}
+
+static void left_to_who_propagates(void **state)
+{
+	struct hyphae_graph *graph = hyphae_graph_new(0);
+	struct meeting m = {.graph = graph};
+	pthread_t thread;
+	int fd = hy_post_fd(hy_graph(graph));
+
+	(void)state;
+	WATCH();
+	m.a = hyphae_int64_new(graph, 0);
+	m.b = hyphae_int64_new(graph, 0);
+	assert_non_null(hyphae_subscribe(m.a, meet, &m));
+	assert_non_null(hyphae_subscribe(m.b, tell, &m.told));
+	start(&thread, set_a, &m);
+	while (!m.inside)
+		sched_yield();
+	assert_int_equal(hyphae_int64_post(m.b, 1), 0);
+	assert_true(readable(fd));
+	assert_int_equal(flush(graph), 0);
+	assert_false(readable(fd)); /* so that nobody turns in circles */
+	assert_int_equal(value(m.b), 0);
+	assert_int_equal(hyphae_int64_post(m.b, 2), 0);
+	assert_true(readable(fd));
+	m.go_on = true;
+	join(thread);
+	assert_int_equal(m.result, 0);
+	assert_int_equal(m.told.last, 2);
+	expect_counts(graph, 1, 1, 0, 0);
+	end_graph(graph, 2, 2);
+}
+
+/* ---- signals ----------------------------------------------------------------- */
+
+static struct hyphae_poster *of_signals;
+static volatile sig_atomic_t signals, signal_failures;
+
+static void on_signal(int number)
+{
+	(void)number;
+	signals = signals + 1;
+	if (hyphae_poster_post_int64(of_signals, signals))
+		signal_failures = 1;
+}
+
+static void handle_signals(bool on)
+{
+	struct sigaction action = {.sa_handler = on ? on_signal : SIG_DFL,
+				   .sa_flags = SA_RESTART};
+
+	sigemptyset(&action.sa_mask);
+	assert_int_equal(sigaction(SIGUSR1, &action, NULL), 0);
+}
+
+/* The handler interrupts whatever the graph does. */
+struct shots {
+	pthread_t target;
+	_Atomic bool over;
+	unsigned int fired;
+};
+
+static void *shoot(void *ctx)
+{
+	struct shots *shots = ctx;
+
+	for (unsigned int i = 0; i < POSTS / 10; i++) {
+		pthread_kill(shots->target, SIGUSR1);
+		shots->fired++;
+		sched_yield();
+	}
+	shots->over = true;
+	return NULL;
+}
+
+static void from_a_signal_handler(void **state)
+{
+	struct hyphae_graph *graph = new_graph(state);
+	struct hyphae_cell *a = hyphae_int64_new(graph, 0);
+	struct hyphae_cell *b = hyphae_int64_new(graph, 0);
+	struct shots shots = {.target = pthread_self()};
+	struct told told = {.calls = 0};
+	struct hyphae_post_counts counts;
+	pthread_t thread;
+	int errors = 0;
+	int64_t n = 0;
+
+	WATCH();
+	assert_true(hy_post_fd(hy_graph(graph)) >= 0);
+	assert_non_null(hyphae_subscribe(a, tell, &told));
+	of_signals = hyphae_poster_new(a);
+	assert_non_null(of_signals);
+	signals = signal_failures = 0;
+	handle_signals(true);
+	start(&thread, shoot, &shots);
+	while (!shots.over) {
+		errors += hyphae_int64_set(b, ++n) != 0;
+		errors += hyphae_int64_post(b, ++n) != 0;
+		errors += flush(graph) != 0;
+	}
+	join(thread);
+	for (int i = 0; i < 101; i++)
+		raise(SIGUSR1);
+	handle_signals(false);
+	assert_int_equal(errors, 0);
+	assert_int_equal(signal_failures, 0);
+	assert_int_equal(flush(graph), 0);
+	assert_int_equal(told.last, signals);
+	assert_int_equal(value(a), signals);
+	assert_true(signals >= 101);
+	counts = counts_of(graph);
+	assert_int_equal(counts.waiting, 0);
+	assert_int_equal(counts.posted, (uint64_t)signals + (uint64_t)n / 2);
+	hyphae_poster_free(of_signals);
+	end_graph(graph, 2, 1);
+}
+
+/* ---- what is refused at once ---------------------------------------------- */
+
+static int same(void *ret, const void *input, void *ctx)
+{
+	(void)ctx;
+	*(int64_t *)ret = *(const int64_t *)input;
+	return 0;
+}
+
+static void bad_input(void **state)
+{
+	struct hyphae_graph *graph = new_graph(state);
+	struct hyphae_cell *a = hyphae_int64_new(graph, 0);
+	struct hyphae_cell *s = hyphae_string_new(graph, "");
+	struct hyphae_cell *m = hyphae_map(a, &hyphae_int64, same, NULL);
+	struct hyphae_cell *gone = hyphae_int64_new(graph, 0);
+	struct hyphae_poster *poster = hyphae_poster_new(a);
+	struct hyphae_post_counts counts;
+	int64_t one = 1;
+
+	WATCH();
+	assert_int_equal(hyphae_cell_unref(gone), 0);
+	assert_int_equal(hyphae_int64_post(NULL, 1), -EINVAL);
+	assert_int_equal(hyphae_int64_post(gone, 1), -ESTALE);
+	assert_int_equal(hyphae_int64_post(m, 1), -EINVAL);
+	assert_int_equal(hyphae_double_post(a, 1), -EINVAL);
+	assert_int_equal(hyphae_bool_post(a, true), -EINVAL);
+	assert_int_equal(hyphae_pointer_post(a, NULL), -EINVAL);
+	assert_int_equal(hyphae_string_post(a, ""), -EINVAL);
+	assert_int_equal(hyphae_cell_post(a, NULL, &one), -EINVAL);
+	assert_int_equal(hyphae_cell_post(a, &hyphae_int64, NULL), -EINVAL);
+	assert_int_equal(hyphae_cell_post_complete(NULL), -EINVAL);
+	assert_int_equal(hyphae_cell_post_complete(gone), -ESTALE);
+	assert_int_equal(hyphae_cell_post_complete(m), -EINVAL);
+	assert_int_equal(hyphae_cell_post_fail(NULL, -EIO, NULL), -EINVAL);
+	assert_int_equal(hyphae_cell_post_fail(gone, -EIO, NULL), -ESTALE);
+	assert_int_equal(hyphae_cell_post_fail(a, 0, NULL), -EINVAL);
+	assert_int_equal(hyphae_cell_post_fail(a, -4096, NULL), -EINVAL);
+	assert_int_equal(hyphae_graph_post_counts(NULL, &counts), -EINVAL);
+	assert_int_equal(hyphae_graph_post_counts(graph, NULL), -EINVAL);
+	errno = 0;
+	assert_null(hyphae_poster_new(NULL));
+	assert_int_equal(errno, EINVAL);
+	assert_null(hyphae_poster_new(gone));
+	assert_int_equal(errno, ESTALE);
+	assert_null(hyphae_poster_new(m));
+	assert_int_equal(errno, EINVAL);
+	errno = 0;
+	assert_null(hyphae_poster_new(s));
+	assert_int_equal(errno, EINVAL);
+	assert_int_equal(hyphae_cell_complete(s), 0);
+	errno = 0;
+	assert_null(hyphae_poster_new(s));
+	assert_int_equal(errno, EINVAL);
+	assert_int_equal(hyphae_poster_post_int64(NULL, 1), -EINVAL);
+	assert_int_equal(hyphae_poster_post_double(poster, 1), -EINVAL);
+	assert_int_equal(hyphae_poster_post_bool(poster, true), -EINVAL);
+	assert_int_equal(hyphae_poster_post_pointer(poster, NULL), -EINVAL);
+	assert_int_equal(hyphae_poster_post(poster, NULL, &one), -EINVAL);
+	assert_int_equal(hyphae_poster_post(poster, &hyphae_int64, NULL),
+			 -EINVAL);
+	assert_int_equal(hyphae_poster_replaced(NULL), 0);
+	expect_counts(graph, 0, 0, 0, 0);
+	hyphae_poster_free(poster);
+	end_graph(graph, 3, 0);
+	assert_int_equal(hyphae_graph_post_counts(graph, &counts), -ESTALE);
+}
+
+/* ---- no memory ------------------------------------------------------------- */
+
+static void out_of_memory(void **state)
+{
+	WATCH();
+	OOM_SWEEP(n)
+	{
+		struct hyphae_graph *graph;
+		struct hyphae_cell *cells[9], *s;
+		struct hyphae_poster *poster;
+		uint64_t accepted = 0;
+		char *text = NULL;
+		int r;
+
+		OOM_PAUSE();
+		graph = new_graph(state);
+		for (int i = 0; i < 9; i++)
+			cells[i] = hyphae_int64_new(graph, 0);
+		s = hyphae_string_new(graph, "a");
+		hy_alloc_fail_after(n);
+		errno = 0;
+		poster = hyphae_poster_new(cells[0]);
+		if (!poster) {
+			assert_int_equal(errno, ENOMEM);
+			poster = hyphae_poster_new(cells[0]);
+			assert_non_null(poster);
+		}
+		for (int i = 1; i < 9; i++) {
+			r = hyphae_int64_post(cells[i], i);
+			if (r) {
+				assert_int_equal(r, -ENOMEM);
+				r = hyphae_int64_post(cells[i], i);
+			}
+			assert_int_equal(r, 0);
+			accepted++;
+		}
+		r = hyphae_string_post(s, "b");
+		if (r)
+			r = hyphae_string_post(s, "b");
+		assert_int_equal(r, 0);
+		r = hyphae_cell_post_fail(s, -EIO, "message");
+		if (r)
+			r = hyphae_cell_post_fail(s, -EIO, "message");
+		assert_int_equal(r, 0);
+		assert_int_equal(hyphae_poster_post_int64(poster, 9), 0);
+		accepted += 3;
+		expect_counts(graph, 0, 0, 0, accepted);
+		r = flush(graph);
+		if (r) {
+			assert_int_equal(r, -ENOMEM);
+			expect_counts(graph, 0, 0, 0, accepted);
+			r = flush(graph);
+		}
+		assert_int_equal(r, 0);
+		OOM_PAUSE();
+		expect_counts(graph, 0, accepted, 0, 0);
+		for (int i = 1; i < 9; i++)
+			assert_int_equal(value(cells[i]), i);
+		assert_int_equal(value(cells[0]), 9);
+		assert_int_equal(hyphae_string_get(s, &text), -EIO);
+		hyphae_poster_free(poster);
+		end_graph(graph, 10, 0);
+		hy_alloc_fail_after(n);
+	}
+}
+
+/* A write takes along what it has memory for. */
+static void steady_state_needs_none(void **state)
+{
+	struct hyphae_graph *graph = new_graph(state);
+	struct hyphae_cell *a = hyphae_int64_new(graph, 0);
+	struct hyphae_poster *poster = hyphae_poster_new(a);
+	unsigned long before = 0;
+
+	WATCH();
+	for (int i = 0; i < 13; i++) {
+		if (i == 3)
+			before = hy_alloc_count();
+		assert_int_equal(hyphae_int64_post(a, 2 * i), 0);
+		assert_int_equal(flush(graph), 0);
+		assert_int_equal(hyphae_poster_post_int64(poster, 2 * i + 1),
+				 0);
+		assert_int_equal(flush(graph), 0);
+	}
+	assert_int_equal(hy_alloc_count(), before);
+	hyphae_poster_free(poster);
+	end_graph(graph, 1, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		IN_EACH(waits_and_is_one_wave),
+		IN_EACH(comes_with_a_write),
+		IN_EACH(does_not_come_with_a_release),
+		IN_EACH(from_a_subscriber),
+		IN_EACH(from_a_compute_function),
+		IN_EACH(flushed_in_a_subscriber),
+		IN_EACH(ends),
+		IN_EACH(refused),
+		IN_EACH(values_in_boxes),
+		IN_EACH(built_in_types),
+		IN_EACH(table_stays_small),
+		IN_EACH(many_cells),
+		IN_EACH(file_descriptor),
+		IN_EACH(subscribers_error_is_returned),
+		IN_EACH(poster_last_value),
+		IN_EACH(poster_types),
+		IN_EACH(poster_outlives),
+		IN_EACH(h01_posts_of_other_threads),
+		cmocka_unit_test(h01_posts_beside_sets),
+		cmocka_unit_test(left_to_who_propagates),
+		IN_EACH(from_a_signal_handler),
+		IN_EACH(bad_input),
+		IN_EACH(out_of_memory),
+		IN_EACH(steady_state_needs_none),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
