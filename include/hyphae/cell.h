@@ -35,6 +35,28 @@ HYPHAE_API struct hyphae_cell *
 hyphae_cell_new_at(struct hyphae_graph *graph, const struct hyphae_type *type,
 		   const void *initial, const char *site);
 
+/*
+ * An event source: it holds no value, it emits.  hyphae_cell_set() and its kin
+ * emit; each emission counts, also an equal one, and in a batch each is kept,
+ * in order: the first of each event goes with the batch's wave, the others
+ * follow in waves of their own, in the same pass.
+ * hyphae_cell_get() is -ENODATA (or an error's code), a subscriber is not
+ * called with what was before it.  What map, filter and other stream operators
+ * make of an event is an event; hyphae_hold() and hyphae_scan() make cells.
+ *
+ * Emissions that wait for a propagation on another thread, or for the
+ * subscriber that makes them, do not coalesce; at most HYPHAE_EVENTS_MAX of
+ * them wait in a graph, then hyphae_cell_set() is -EAGAIN.
+ *
+ * Returns a new reference, or NULL with errno EINVAL, ESTALE or ENOMEM.
+ */
+#define HYPHAE_EVENTS_MAX 65536
+#define hyphae_event_new(graph, type)                                          \
+	hyphae_event_new_at(graph, type, HYPHAE_HERE)
+HYPHAE_API struct hyphae_cell *
+hyphae_event_new_at(struct hyphae_graph *graph, const struct hyphae_type *type,
+		    const char *site);
+
 /* One more reference to the cell; returns `cell`, or NULL if it is gone. */
 HYPHAE_API struct hyphae_cell *hyphae_cell_ref(struct hyphae_cell *cell);
 
@@ -155,9 +177,37 @@ struct hyphae_cell_info {
 	size_t inputs;
 	size_t targets; /* cells and subscribers that follow it directly */
 	bool ended;	/* completed or failed for good */
+	bool event;	/* hyphae_event_new(), or made of one */
+	bool lazy;	/* hyphae_cell_set_lazy() */
+	bool idle;	/* lazy, and nothing follows it now */
 };
 HYPHAE_API int hyphae_cell_info(const struct hyphae_cell *cell,
 				struct hyphae_cell_info *ret_info);
+
+/*
+ * Make a derived cell lazy: it is computed only while something follows it (a
+ * subscriber, or a cell that is itself followed or not lazy).  Without that it
+ * is idle: it follows nothing, holds no value (hyphae_cell_get() is -ENODATA),
+ * and an operator's state (a sum, a count) begins afresh.  It wakes up, and is
+ * computed, when the first follower comes; on the last one's leaving it goes
+ * idle when the propagation that is under way is over, so that a follower that
+ * leaves and comes back within it changes nothing.
+ * 0, -EINVAL (a source), -ESTALE or -ENOMEM.
+ */
+HYPHAE_API int hyphae_cell_set_lazy(struct hyphae_cell *cell);
+
+/*
+ * Have first(cell, ctx) called when a cell that nothing followed gets its
+ * first follower, and last(cell, ctx) when it has lost the last one: to open
+ * and close what feeds a source.  Called on the propagating thread after the
+ * wave; what came and went within one propagation is not told.  They may do
+ * what a subscriber may.  Either may be NULL; a second call replaces both.
+ * 0, -ESTALE or -ENOMEM.
+ */
+typedef void (*hyphae_hook_fn)(struct hyphae_cell *cell, void *ctx);
+HYPHAE_API int hyphae_cell_set_hooks(struct hyphae_cell *cell,
+				     hyphae_hook_fn first, hyphae_hook_fn last,
+				     void *ctx);
 
 /*
  * Hand `data` to the cell: drop(data) is called once, when the cell is

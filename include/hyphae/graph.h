@@ -9,6 +9,7 @@
 #ifndef HYPHAE_GRAPH_H
 #define HYPHAE_GRAPH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -31,6 +32,8 @@ enum hyphae_graph_flags {
 	 * a batch the graph behaves as any other.
 	 */
 	HYPHAE_EAGER = 2,
+	/* As if hyphae_graph_set_lazy(graph, true) had been called. */
+	HYPHAE_LAZY = 4,
 };
 
 /* An empty graph, or NULL with errno EINVAL (unknown flags) or ENOMEM. */
@@ -83,6 +86,12 @@ HYPHAE_API int hyphae_graph_on_problem(struct hyphae_graph *graph,
  */
 HYPHAE_API int hyphae_graph_set_wave_limit(struct hyphae_graph *graph,
 					   unsigned int waves);
+
+/*
+ * Derived cells that are made from now on are lazy (hyphae_cell_set_lazy()),
+ * or no longer.
+ */
+HYPHAE_API int hyphae_graph_set_lazy(struct hyphae_graph *graph, bool lazy);
 
 /*
  * 0 if no batch is open and nothing is propagating or queued, else -EBUSY:

@@ -19,7 +19,8 @@
 
 static struct hyphae_cell *source_new(struct hy_graph *g,
 				      const struct hyphae_type *type,
-				      uint64_t word, const char *site)
+				      uint64_t word, uint32_t flags,
+				      const char *site)
 {
 	struct hyphae_cell *handle = NULL;
 	struct hy_cell *c;
@@ -30,7 +31,8 @@ static struct hyphae_cell *source_new(struct hy_graph *g,
 		if (c) {
 			hy_cell_init(g, c, type, site);
 			c->word = word;
-			handle = hy_cell_made(g, c);
+			c->flags |= flags;
+			handle = hy_cell_made(g, c, false);
 		}
 	}
 	hy_unlock(g);
@@ -58,7 +60,7 @@ struct hyphae_cell *hyphae_cell_new_at(struct hyphae_graph *graph,
 		errno = -r;
 		return NULL;
 	}
-	handle = source_new(g, type, word, site);
+	handle = source_new(g, type, word, 0, site);
 	if (!hy_type_boxed(type))
 		return handle;
 	if (handle) {
@@ -68,6 +70,20 @@ struct hyphae_cell *hyphae_cell_new_at(struct hyphae_graph *graph,
 		errno = ENOMEM;
 	}
 	return handle;
+}
+
+struct hyphae_cell *hyphae_event_new_at(struct hyphae_graph *graph,
+					const struct hyphae_type *type,
+					const char *site)
+{
+	struct hy_graph *g = hy_graph(graph);
+	int r = g ? hy_type_check(type) : hy_bad_handle(graph);
+
+	if (r) {
+		errno = -r;
+		return NULL;
+	}
+	return source_new(g, type, 0, F_NONE | HY_EVENT_FLAGS, site);
 }
 
 struct hyphae_cell *hyphae_cell_ref(struct hyphae_cell *handle)
@@ -102,7 +118,8 @@ int hyphae_cell_unref(struct hyphae_cell *handle)
 	hy_lock(g);
 	/* Not the references that followers and logs hold: yours are gone. */
 	if (hy_cell(handle) && !(c->flags & F_DEAD) &&
-	    hy_cold_of(c)->refs > c->targets + hy_cold_of(c)->pending) {
+	    hy_cold_of(c)->refs > c->targets + hy_cold_of(c)->pending +
+					  hy_cold_of(c)->parked) {
 		hy_cell_put(g, c);
 		hy_bury(g);
 		r = 0;
@@ -136,11 +153,11 @@ static inline int write_fast(struct hy_graph *g, struct hy_cell *c,
 		hy_watch_pass_open(g);
 	r = hy_notify(g, c, type, HYPHAE_VALUE, word);
 	if (unlikely(g->next.count || hy_has_dead(g) || g->result ||
-		     hy_queue_used(&g->queue)) ||
+		     hy_queue_used(&g->queue) || g->busy != BUSY_DRAINING) ||
 	    hy_posts_waiting(g) || hy_watched())
 		return finish_slowly(g, r);
 	g->drainer = NULL;
-	g->busy &= ~(uint32_t)BUSY_DRAINING;
+	g->busy = 0;
 	return r;
 }
 
@@ -237,6 +254,8 @@ static int read_locked(struct hy_graph *g, struct hy_cell *c,
 	struct hy_log_entry *entry = NULL;
 	struct hy_batch *batch;
 
+	if (c->flags & F_EVENT && !(c->flags & F_ERROR))
+		return -ENODATA;
 	if (c->flags & F_PENDING) {
 		batch = hy_batch_of(g);
 		if (batch)
@@ -286,7 +305,7 @@ static NOINLINE int read_slowly(const struct hyphae_cell *handle,
 	return r;
 }
 
-#define F_SLOW_READ (F_NO_VALUE | F_PENDING | F_BOXED | F_DEAD)
+#define F_SLOW_READ (F_NO_VALUE | F_PENDING | F_BOXED | F_DEAD | F_EVENT)
 
 /*
  * Without the lock: a word is whole, and a cell that loses its value to an
@@ -471,6 +490,9 @@ int hyphae_cell_info(const struct hyphae_cell *handle,
 					  : 0,
 			.targets = c->targets,
 			.ended = c->flags & F_ENDED,
+			.event = c->flags & F_EVENT,
+			.lazy = c->flags & F_LAZY,
+			.idle = c->flags & F_IDLE,
 		};
 		r = 0;
 	}

@@ -35,56 +35,62 @@ static bool inputs_ended(struct hy_derived *d)
 				      : (d->one.input->flags & F_ENDED) != 0;
 }
 
+void hy_pass_error(struct hy_graph *g, struct hy_derived *d, uint32_t i)
+{
+	hy_inherit_error(g, &d->cell, d->fan_in->edges[i].input);
+}
+
+/* ---- one call of `run` ----------------------------------------------------- */
+
 /* The result of a computation that has to be looked at. */
 struct result {
 	int outcome;
 	bool wrote; /* a value was compared and perhaps stored */
 };
 
-static NOINLINE struct result compute_boxed(struct hy_graph *g,
-					    struct hy_derived *d)
+static bool made_value(int outcome)
+{
+	return outcome >= 0 && !(outcome & HY_KEEP);
+}
+
+/* The word that `run` makes; of a boxed type a box with a reference. */
+static NOINLINE int run_boxed(struct hy_graph *g, struct hy_derived *d,
+			      uint64_t *ret_word)
 {
 	struct hy_cell *c = &d->cell;
 	struct hy_box *box;
 	int r;
 
-	if (d->op == &hy_op_filter) {
-		r = d->op->run(g, d, NULL);
-		box = hy_box_of(d->one.input->word);
-		if (r == HY_VALUE)
-			hy_box_ref(box);
-	} else {
-		box = hy_box_take(c);
-		if (!box)
-			return (struct result){-ENOMEM, false};
-		r = d->op->run(g, d, box->payload);
-		if (r != HY_VALUE)
-			hy_box_spare(c, box);
+	if (d->op->flags & OP_SHARES) {
+		r = d->op->run(g, d, ret_word);
+		if (made_value(r))
+			hy_box_ref(hy_box_of(*ret_word));
+		return r;
 	}
-	if (r != HY_VALUE)
-		return (struct result){r, false};
-	if (c->flags & F_DEAD) { /* released in its own function */
-		hy_box_put(g, c->type, box);
-		return (struct result){r, false};
-	}
-	hy_write_value(g, c, c->type, (uintptr_t)box);
-	return (struct result){r, true};
+	box = hy_box_take(c);
+	if (!box)
+		return -ENOMEM;
+	r = d->op->run(g, d, box->payload);
+	if (made_value(r))
+		*ret_word = (uintptr_t)box;
+	else
+		hy_box_spare(c, box);
+	return r;
 }
 
-/* The inputs have values: call the function, store what it makes. */
-static struct result compute_value(struct hy_graph *g, struct hy_derived *d)
+static int run(struct hy_graph *g, struct hy_derived *d, uint64_t *ret_word)
 {
-	struct hy_cell *c = &d->cell;
-	uint64_t word = 0;
 	int r;
 
-	if (unlikely(c->flags & F_BOXED))
-		return compute_boxed(g, d);
-	r = d->op->run(g, d, &word);
-	if (r != HY_VALUE || unlikely(c->flags & F_DEAD))
-		return (struct result){r, false};
-	hy_write_value(g, c, c->type, word);
-	return (struct result){r, true};
+	*ret_word = 0;
+	if (unlikely(d->cell.flags & F_BOXED))
+		r = run_boxed(g, d, ret_word);
+	else
+		r = d->op->run(g, d, ret_word);
+	if (d->cell.flags & F_SIGNALS)
+		for (uint32_t i = 0; i < d->fan_in->count; i++)
+			d->fan_in->marks[i] &= MARK_WITHOUT | MARK_ENDED;
+	return r;
 }
 
 static void end_with_inputs(struct hy_graph *g, struct hy_derived *d)
@@ -93,13 +99,40 @@ static void end_with_inputs(struct hy_graph *g, struct hy_derived *d)
 	hy_unlink_inputs(g, d);
 }
 
+/* It has more to say: a wave after this one (I7: there is room). */
+static void more(struct hy_graph *g, struct hy_derived *d)
+{
+	if (d->cell.flags & F_MORE)
+		return;
+	hy_flags_set(&d->cell, F_MORE, 0);
+	hy_list_add(&g->more, &d->cell);
+	hy_busy(g, BUSY_LEFT, 0);
+}
+
+/* What `run` told, beside a value. */
+static void follow_outcome(struct hy_graph *g, struct hy_derived *d,
+			   int outcome)
+{
+	struct hy_cell *c = &d->cell;
+	bool ends = outcome > 0 && outcome & HY_END;
+
+	if (unlikely(outcome < 0))
+		hy_set_failure(g, c, outcome);
+	if (c->flags & F_FAILED)
+		hy_unlink_inputs(g, d);
+	else if (ends || (!(c->flags & F_SIGNALS) && inputs_ended(d)))
+		end_with_inputs(g, d);
+	else if (outcome > 0 && outcome & HY_MORE)
+		more(g, d);
+}
+
 /* No function runs: an input has no value, or did nothing but end. */
 static NOINLINE bool follow(struct hy_graph *g, struct hy_derived *d)
 {
 	struct hy_cell *c = &d->cell;
 	struct hy_cell *bad;
 
-	if (c->flags & (F_DEAD | F_ENDED))
+	if (c->flags & (F_DEAD | F_ENDED | F_IDLE))
 		return false;
 	if (!inputs_have_values(d)) {
 		bad = blocking_input(d);
@@ -118,14 +151,19 @@ static NOINLINE bool follow(struct hy_graph *g, struct hy_derived *d)
 static struct result compute_any(struct hy_graph *g, struct hy_derived *d)
 {
 	struct hy_cell *c = &d->cell;
-	struct result result = compute_value(g, d);
+	struct result result = {0, false};
+	uint64_t word;
 
-	if (unlikely(c->flags & F_DEAD))
+	result.outcome = run(g, d, &word);
+	if (unlikely(c->flags & F_DEAD)) { /* released in its own function */
+		if (c->flags & F_BOXED && made_value(result.outcome))
+			hy_box_put(g, c->type, hy_box_of(word));
 		return result;
-	if (unlikely(result.outcome < 0))
-		hy_set_failure(g, c, result.outcome);
-	if (unlikely(inputs_ended(d)))
-		end_with_inputs(g, d);
+	}
+	result.wrote = made_value(result.outcome);
+	if (result.wrote)
+		hy_write_value(g, c, c->type, word);
+	follow_outcome(g, d, result.outcome);
 	return result;
 }
 
@@ -133,8 +171,10 @@ static NOINLINE void compute_watched(struct hy_graph *g, struct hy_derived *d)
 {
 	uint64_t start = hy_clock_last(g);
 	struct result result = compute_any(g, d);
+	int told =
+		result.outcome < 0 ? result.outcome : result.outcome & HY_KEEP;
 
-	hy_watch_compute(g, d, start, hy_clock_since(g, start), result.outcome,
+	hy_watch_compute(g, d, start, hy_clock_since(g, start), told,
 			 result.wrote, d->cell.flags & F_VALUE_NEW);
 }
 
@@ -153,16 +193,28 @@ static NOINLINE bool compute_slowly(struct hy_graph *g, struct hy_derived *d)
 	return has_news(&d->cell);
 }
 
-/* The function did not make a value, or the cell was released in it. */
-static NOINLINE bool kept(struct hy_graph *g, struct hy_cell *c, int outcome)
+/* The function did not just make a value, or the cell was released in it. */
+static NOINLINE bool kept(struct hy_graph *g, struct hy_derived *d, int outcome,
+			  uint64_t word)
 {
-	if (outcome < 0 && !(c->flags & F_DEAD))
-		hy_set_failure(g, c, outcome);
+	struct hy_cell *c = &d->cell;
+
+	if (c->flags & F_DEAD)
+		return false;
+	if (made_value(outcome))
+		hy_write_value(g, c, c->type, word);
+	follow_outcome(g, d, outcome);
 	return has_news(c);
 }
 
 /* Its function runs if it was touched by a value and nothing is in the way. */
 #define F_RUNS (F_DEAD | F_ENDED | F_BLOCKED | F_VALUE_TOUCH)
+
+/* Or whatever it is touched by. */
+static inline bool runs_anyway(uint32_t flags)
+{
+	return (flags & (F_SIGNALS | F_DEAD | F_ENDED | F_IDLE)) == F_SIGNALS;
+}
 
 HY_FRAME bool hy_compute(struct hy_graph *g, struct hy_derived *d)
 {
@@ -174,16 +226,17 @@ HY_FRAME bool hy_compute(struct hy_graph *g, struct hy_derived *d)
 	int r;
 
 	store_relaxed(&c->flags, flags & ~(F_QUEUED | F_VALUE_TOUCH));
-	if (unlikely((flags & F_RUNS) != F_VALUE_TOUCH))
+	if (unlikely((flags & F_RUNS) != F_VALUE_TOUCH) && !runs_anyway(flags))
 		return follow(g, d);
 	hy_probe_compute(g, c, op);
-	if (hy_watched() || unlikely(flags & (F_BOXED | F_INPUT_ENDED))) {
+	if (hy_watched() ||
+	    unlikely(flags & (F_BOXED | F_INPUT_ENDED | F_SIGNALS))) {
 		news = compute_slowly(g, d);
 	} else {
 		r = likely(op == &hy_op_map) ? hy_run_map(g, d, &word)
 					     : op->run(g, d, &word);
 		if (unlikely(r != HY_VALUE || c->flags & F_DEAD))
-			news = kept(g, c, r);
+			news = kept(g, d, r, word);
 		else
 			news = hy_write_value(g, c, c->type, word);
 	}
@@ -193,45 +246,49 @@ HY_FRAME bool hy_compute(struct hy_graph *g, struct hy_derived *d)
 
 /* ---- the first computation ---------------------------------------------- */
 
-void hy_compute_first(struct hy_graph *g, struct hy_derived *d)
+/* Nobody knows the cell yet: nothing is compared or told. */
+static void hold_first(struct hy_cell *c, uint64_t word)
+{
+	c->word = word;
+	hy_flags_set(c, 0, F_NONE);
+}
+
+static void first_by_inputs(struct hy_graph *g, struct hy_derived *d)
+{
+	struct hy_cell *bad = blocking_input(d);
+
+	if (bad)
+		hy_inherit_error(g, &d->cell, bad);
+}
+
+int hy_compute_first(struct hy_graph *g, struct hy_derived *d)
 {
 	struct hy_cell *c = &d->cell;
-	uint64_t word = 0;
-	struct hy_box *box = NULL;
+	bool signals = c->flags & F_SIGNALS;
 	struct hy_graph *saved;
-	void *out = &word;
+	uint64_t word;
 	int r = HY_KEEP;
 
-	if (!inputs_have_values(d)) {
-		struct hy_cell *bad = blocking_input(d);
-
-		if (bad)
-			hy_inherit_error(g, c, bad);
+	if (!signals && !inputs_have_values(d)) {
+		first_by_inputs(g, d);
 	} else {
-		bool shares = d->op == &hy_op_filter;
-
-		if (c->flags & F_BOXED && !shares) {
-			box = hy_box_take(c); /* hy_derive() saw to it */
-			out = box->payload;
-		}
 		saved = hy_stretch_begin(g, true);
-		r = d->op->run(g, d, out);
+		r = run(g, d, &word);
 		hy_stretch_end(g, saved);
-		if (r == HY_VALUE) {
-			if (c->flags & F_BOXED && shares) {
-				box = hy_box_of(d->one.input->word);
-				hy_box_ref(box);
-			}
-			c->word = c->flags & F_BOXED ? (uintptr_t)box : word;
-			hy_flags_set(c, 0, F_NONE);
-		} else {
-			if (box)
-				hy_box_spare(c, box);
-			if (r < 0)
-				hy_set_failure(g, c, r);
-		}
+		if (made_value(r))
+			hold_first(c, word);
+		if (r < 0)
+			hy_set_failure(g, c, r);
 	}
-	if (!(c->flags & F_FAILED) && inputs_ended(d))
+	if (!(c->flags & F_FAILED) &&
+	    ((r > 0 && r & HY_END) || (!signals && inputs_ended(d))))
 		hy_flags_set(c, F_COMPLETE, 0);
 	hy_flags_set(c, 0, F_NEWS | F_TURNED | F_UNSPREAD);
+	return r;
+}
+
+void hy_outcome_first(struct hy_graph *g, struct hy_derived *d, int outcome)
+{
+	if (outcome > 0 && outcome & HY_MORE && !(d->cell.flags & F_ENDED))
+		more(g, d);
 }

@@ -3,9 +3,11 @@
 #include "core/node.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "core/drain.h"
+#include "core/lazy.h"
 #include "core/queue.h"
 #include "core/release.h"
 #include "core/scope.h"
@@ -13,62 +15,15 @@
 #include "core/value.h"
 #include "core/wave.h"
 
-static void edge_link(struct hy_graph *g, struct hy_edge *e,
-		      struct hy_derived *owner, struct hy_cell *input)
-{
-	e->owner = owner;
-	e->input = input;
-	e->next = NULL;
-	if (input->deps) {
-		e->prev = input->deps->prev;
-		e->prev->next = e;
-		input->deps->prev = e;
-	} else {
-		e->prev = e;
-		input->deps = e;
-	}
-	input->targets++;
-	hy_cold_of(input)->refs++;
-	g->nedges++;
-}
-
-static struct hy_fan_in *fan_in_new(size_t count)
-{
-	size_t edges = count * sizeof(struct hy_edge);
-	struct hy_fan_in *in =
-		hy_zalloc(sizeof(*in) + edges + count * sizeof(void *));
-
-	if (in) {
-		in->count = (uint32_t)count;
-		in->values = (const void **)((char *)in->edges + edges);
-	}
-	return in;
-}
-
-/*
- * An input that changed but has not told so yet will count d's state again
- * when it does; so what it will add is taken off here.
- */
-static void settle_accounts(struct hy_derived *d)
-{
-	struct hy_fan_in *in = d->fan_in;
-
-	for (uint32_t i = 0; i < in->count; i++) {
-		const struct hy_cell *input = in->edges[i].input;
-
-		if (input->flags & F_TURNED)
-			in->without -= input->flags & F_NO_VALUE ? 1 : -1u;
-		if (input->flags & F_UNSPREAD)
-			in->ended--;
-	}
-}
-
 /* I7: room in the queue and the eager stack for what is about to exist. */
 static bool make_room(struct hy_graph *g, uint32_t height, size_t edges)
 {
 	struct hy_eager_entry *stack;
 
 	if (!hy_queue_reserve(&g->queue, height) || !hy_scope_reserve(g))
+		return false;
+	if (g->nsignals && (!hy_list_reserve(&g->more, g->nsignals) ||
+			    !hy_list_reserve(&g->again, g->nsignals)))
 		return false;
 	if (!(g->flags & HYPHAE_EAGER))
 		return true;
@@ -104,8 +59,9 @@ static int check_inputs(struct hy_graph *g, struct hyphae_cell *const *inputs,
  * it gets copies, and afterwards we see whether it has to run again.
  */
 struct seen {
-	struct hy_cell copy;  /* its box is referenced */
-	struct hy_cell *cell; /* referenced too */
+	struct hy_cell copy;	/* its box is referenced, */
+	struct hy_error *error; /* and its error, */
+	struct hy_cell *cell;	/* and itself */
 };
 
 struct view {
@@ -129,9 +85,16 @@ static bool view_init(struct view *view, struct hyphae_cell *const *inputs,
 		/* Now: the function may change the caller's array. */
 		seen->cell = hy_cell(inputs[i]);
 		seen->copy = *seen->cell;
+		seen->error = NULL;
+		if (seen->copy.flags & F_ERROR)
+			seen->error =
+				hy_error_ref(hy_cold_of(seen->cell)->error);
 		hy_cold_of(seen->cell)->refs++;
 		if (seen->copy.flags & F_BOXED && seen->copy.word)
 			hy_box_ref(hy_box_of(seen->copy.word));
+		/* An event that is over is not there to be computed from. */
+		if (seen->copy.flags & F_EVENT && !(seen->copy.flags & F_ERROR))
+			seen->copy.flags |= F_NONE;
 	}
 	return true;
 }
@@ -143,6 +106,7 @@ static void view_done(struct hy_graph *g, struct view *view)
 
 		if (copy->flags & F_BOXED && copy->word)
 			hy_box_put(g, copy->type, hy_box_of(copy->word));
+		hy_error_unref(view->inputs[i].error);
 		hy_cell_put(g, view->inputs[i].cell);
 	}
 	if (view->inputs != &view->one)
@@ -159,81 +123,96 @@ static bool view_complete(const struct view *view)
 }
 
 /*
- * Let the cell look at the copies; or, when no function is going to run and
- * the lock is kept, at the inputs and their errors.
+ * Let the cell look at the copies of the values; at the inputs themselves
+ * where their errors and ends are what matters, which the lock protects.
  */
 static void view_show(struct view *view, struct hy_derived *d)
 {
-	bool copies = view_complete(view);
+	bool copies = view_complete(view) && !(d->cell.flags & F_SIGNALS);
 	struct hy_edge *edges = hy_edges(d);
+	struct hy_fan_in *in = d->fan_in;
 
 	for (size_t i = 0; i < view->count; i++) {
 		struct hy_cell *copy = &view->inputs[i].copy;
 
 		edges[i].input = copies ? copy : view->inputs[i].cell;
-		if (view->count == 1)
+		if (!(d->cell.flags & F_NARY))
 			break;
-		d->fan_in->values[i] = hy_value_of(copy);
-		d->fan_in->without += (copy->flags & F_NO_VALUE) != 0;
-		d->fan_in->ended += (copy->flags & F_ENDED) != 0;
+		in->values[i] = hy_value_of(copy);
+		if (copy->flags & F_NO_VALUE) {
+			in->marks[i] |= MARK_WITHOUT;
+			in->without++;
+		}
+		if (copy->flags & F_ENDED) {
+			in->marks[i] |= MARK_ENDED | MARK_END;
+			in->ended++;
+		}
+		if (!(copy->flags & F_NONE))
+			in->marks[i] |= MARK_VALUE;
 	}
 }
 
-/* The marks that the inputs' fan-outs keep up to date from now on. */
+/* The marks that the input's fan-outs keep up to date from now on. */
 static void note_state(struct hy_derived *d)
 {
-	const struct hy_edge *edges = hy_edges(d);
+	const struct hy_cell *input = d->one.input;
 	uint32_t marks = 0;
 
-	for (uint32_t i = 0; i < hy_inputs(d); i++) {
-		if (edges[i].input->flags & F_NO_VALUE)
-			marks |= F_BLOCKED;
-		if (edges[i].input->flags & F_ENDED)
-			marks |= F_INPUT_ENDED;
-	}
+	if (input->flags & (F_NO_VALUE | F_EVENT))
+		marks |= F_BLOCKED;
+	if (input->flags & F_ENDED)
+		marks |= F_INPUT_ENDED;
 	hy_flags_set(&d->cell, marks, 0);
+}
+
+/* What has come since the copy was made: MARK_VALUE, MARK_END, both or 0. */
+static uint32_t news_since(const struct seen *seen)
+{
+	const struct hy_cell *copy = &seen->copy, *input = seen->cell;
+	uint32_t news = 0, state = F_NO_VALUE;
+
+	if (input->flags & F_EVENT)
+		state = F_ERROR;
+	else if (input->word != copy->word)
+		news |= MARK_VALUE;
+	if ((input->flags & state) != (copy->flags & state) ||
+	    (input->flags & F_ERROR && hy_cold_of(input)->error != seen->error))
+		news |= MARK_VALUE;
+	if ((input->flags & F_ENDED) != (copy->flags & F_ENDED))
+		news |= MARK_END;
+	return news;
 }
 
 /* Let the cell follow the inputs; true if they differ from the copies. */
 static bool view_link(struct hy_graph *g, struct view *view,
 		      struct hy_derived *d)
 {
-	const uint32_t state = F_NO_VALUE | F_ENDED;
 	struct hy_edge *edges = hy_edges(d);
+	struct hy_fan_in *in = d->fan_in;
 	bool differs = false;
 
-	if (view->count > 1)
-		d->fan_in->without = d->fan_in->ended = 0;
-	for (size_t i = 0; i < view->count; i++) {
-		const struct hy_cell *copy = &view->inputs[i].copy;
-		struct hy_cell *input = view->inputs[i].cell;
-
-		edge_link(g, &edges[i], d, input);
-		differs |= input->word != copy->word ||
-			   (input->flags & state) != (copy->flags & state) ||
-			   (input->flags & copy->flags & F_ERROR);
-		if (view->count == 1)
-			break;
-		d->fan_in->values[i] = hy_value_of(input);
-		d->fan_in->without += (input->flags & F_NO_VALUE) != 0;
-		d->fan_in->ended += (input->flags & F_ENDED) != 0;
+	if (d->cell.flags & F_NARY) {
+		memset(in->marks, 0, in->count);
+		in->without = in->ended = 0;
 	}
-	if (view->count > 1)
-		settle_accounts(d);
-	note_state(d);
+	for (uint32_t i = 0; i < view->count; i++) {
+		const struct seen *seen = &view->inputs[i];
+		uint32_t news = news_since(seen);
+
+		hy_edge_link(g, &edges[i], d, seen->cell);
+		differs |= news != 0;
+		if (!(d->cell.flags & F_NARY)) {
+			note_state(d);
+			break;
+		}
+		hy_fan_in_begin(d, i);
+		in->marks[i] &=
+			(unsigned char)(MARK_WITHOUT | MARK_ENDED | news);
+	}
 	return differs;
 }
 
 /* ---- making --------------------------------------------------------------- */
-
-/* What hy_derive() was asked for. */
-struct order {
-	const struct hy_op *op;
-	const struct hyphae_type *type;
-	void (*fn)(void);
-	void *ctx;
-	const char *site;
-};
 
 static void discard(struct hy_graph *g, struct hy_derived *d)
 {
@@ -245,117 +224,272 @@ static void discard(struct hy_graph *g, struct hy_derived *d)
 	hy_error_unref(hy_cold_of(c)->error);
 	if (c->flags & F_NARY)
 		hy_free(d->fan_in);
+	g->nsignals -= (c->flags & F_SIGNALS) != 0;
+	g->nlazy -= (c->flags & F_LAZY) != 0;
 	g->ncells--;
 	hy_slot_free(g, d);
 }
 
+/* I7: one box for the value held, one for the next. */
+static bool give_boxes(struct hy_derived *d)
+{
+	if (!(d->cell.flags & F_BOXED) || d->op->flags & OP_SHARES)
+		return true;
+	for (int i = 0; i < 2; i++) {
+		struct hy_box *box = hy_box_new(d->cell.type);
+
+		if (!box)
+			return false;
+		hy_box_spare_new(&d->cell, box);
+	}
+	return true;
+}
+
+/* The flags of a new cell, of its operator and inputs. */
+static uint32_t flags_for(const struct hy_order *order)
+{
+	uint32_t flags = F_DERIVED | F_NONE;
+
+	if (order->op->flags & OP_SIGNALS)
+		flags |= F_SIGNALS | F_BLOCKED;
+	if (order->count > 1 || order->op->flags & OP_SIGNALS)
+		flags |= F_NARY;
+	if (order->op->flags & OP_STREAM)
+		for (size_t i = 0; i < order->count; i++)
+			if (hy_cell(order->inputs[i])->flags & F_EVENT)
+				flags |= HY_EVENT_FLAGS;
+	return flags;
+}
+
 /* The cell, not linked and without an id: nobody knows it yet. */
 static struct hy_derived *derived_new(struct hy_graph *g,
-				      const struct order *order, size_t count)
+				      const struct hy_order *order)
 {
 	struct hy_derived *d = hy_slot_new(g, HY_CHUNK_DERIVED);
-	bool boxed = hy_type_boxed(order->type) && order->op != &hy_op_filter;
+	uint32_t count = (uint32_t)order->count;
+	bool ok;
 
 	if (!d)
 		return NULL;
 	hy_cell_init(g, &d->cell, order->type, order->site);
-	d->cell.flags |= F_DERIVED | F_NONE;
+	d->cell.flags |= flags_for(order);
 	d->op = order->op;
 	d->fn = order->fn;
 	d->ctx = order->ctx;
-	if (count > 1) {
-		d->fan_in = fan_in_new(count);
-		d->cell.flags |= F_NARY;
+	if (d->cell.flags & F_NARY)
+		d->fan_in = hy_fan_in_new(count, count ? count : 1);
+	ok = !(d->cell.flags & F_NARY) || d->fan_in;
+	g->nsignals += (d->cell.flags & F_SIGNALS) != 0;
+	if (order->lazy && ok) {
+		ok = hy_lazy_reserve(g);
+		g->nlazy += ok;
+		d->cell.flags |= ok ? F_LAZY : 0;
 	}
-	/* I7: one box for the value held, one for the next. */
-	for (int i = 0; boxed && i < 2; i++) {
-		struct hy_box *box = hy_box_new(order->type);
-
-		if (box)
-			hy_box_spare_new(&d->cell, box);
-		boxed = box;
-	}
-	if ((count > 1 && !d->fan_in) ||
-	    (!boxed && hy_type_boxed(order->type) &&
-	     order->op != &hy_op_filter)) {
-		discard(g, d);
-		return NULL;
-	}
-	return d;
+	if (ok && give_boxes(d))
+		return d;
+	discard(g, d);
+	return NULL;
 }
 
-static uint32_t height_over(const struct view *view)
+static uint32_t height_over(const struct hy_graph *g,
+			    struct hyphae_cell *const *inputs, size_t count)
 {
-	uint32_t height = 0;
+	uint32_t height = g->floor;
 
-	for (size_t i = 0; i < view->count; i++)
-		if (view->inputs[i].copy.height > height)
-			height = view->inputs[i].copy.height;
+	for (size_t i = 0; i < count; i++)
+		if (hy_cell(inputs[i])->height > height)
+			height = hy_cell(inputs[i])->height;
 	return height + 1;
+}
+
+/* Here and not before: a function that ran may itself have made cells. */
+static bool settle_down(struct hy_graph *g, struct hy_derived *d, size_t edges)
+{
+	if (!make_room(g, d->cell.height, edges)) {
+		discard(g, d);
+		return false;
+	}
+	if (d->cell.height > g->max_height)
+		g->max_height = d->cell.height;
+	return true;
+}
+
+static struct hyphae_cell *made(struct hy_graph *g, struct hy_derived *d,
+				const struct hy_order *order)
+{
+	struct hyphae_cell *handle = hy_cell_made(g, &d->cell, order->hidden);
+
+	if (d->cell.flags & F_BOXED && d->cell.word &&
+	    !(d->op->flags & OP_SHARES))
+		hy_box_of(d->cell.word)->home = handle;
+	return handle;
+}
+
+static void forget_inputs(struct hy_derived *d)
+{
+	struct hy_edge *edges = hy_edges(d);
+
+	for (uint32_t i = 0; i < hy_inputs(d); i++)
+		edges[i].input = NULL;
 }
 
 /* It has its first value: let it be seen, and follow its inputs. */
 static struct hyphae_cell *publish(struct hy_graph *g, struct view *view,
-				   struct hy_derived *d)
+				   struct hy_derived *d,
+				   const struct hy_order *order, int outcome)
 {
 	struct hyphae_cell *handle;
 	bool differs = false;
 
-	d->cell.height = height_over(view);
-	/* Here and not before: the function may itself have made cells. */
-	if (!make_room(g, d->cell.height, view->count)) {
-		discard(g, d);
+	/* The inputs may have been raised meanwhile. */
+	for (size_t i = 0; i < view->count; i++)
+		if (view->inputs[i].cell->height >= d->cell.height)
+			d->cell.height = view->inputs[i].cell->height + 1;
+	if (!settle_down(g, d, view->count))
 		return NULL;
-	}
-	if (d->cell.height > g->max_height)
-		g->max_height = d->cell.height;
-	if (!(d->cell.flags & F_ENDED))
-		differs = view_link(g, view, d);
-	else if (view->count == 1)
-		d->one.input = NULL;
+	if (d->cell.flags & F_ENDED)
+		forget_inputs(d);
 	else
-		for (size_t i = 0; i < view->count; i++)
-			d->fan_in->edges[i].input = NULL;
-	handle = hy_cell_made(g, &d->cell);
-	if (d->cell.flags & F_BOXED && d->cell.word && d->op != &hy_op_filter)
-		hy_box_of(d->cell.word)->home = handle;
+		differs = view_link(g, view, d);
+	handle = made(g, d, order);
 	/* Whoever drains takes it along; if nobody does, we do. */
 	if (differs)
 		hy_queue_push(&g->queue, d, F_VALUE_TOUCH);
+	hy_outcome_first(g, d, outcome);
 	return handle;
 }
 
-static struct hyphae_cell *derive_locked(struct hy_graph *g,
-					 const struct order *order,
-					 struct hyphae_cell *const *inputs,
-					 size_t count, int *ret_error)
+/* A cell that is computed now, from copies of its inputs, then linked. */
+static struct hyphae_cell *make_static(struct hy_graph *g, struct hy_derived *d,
+				       const struct hy_order *order)
 {
-	struct hyphae_cell *handle = NULL;
-	struct hy_derived *d;
+	struct hyphae_cell *handle;
 	struct view view;
-	bool drainer;
+	int outcome;
 
-	*ret_error = check_inputs(g, inputs, count);
-	if (*ret_error)
-		return NULL;
-	*ret_error = -ENOMEM;
-	d = derived_new(g, order, count);
-	if (!d)
-		return NULL;
-	if (!view_init(&view, inputs, count)) {
+	if (!view_init(&view, order->inputs, order->count)) {
 		discard(g, d);
 		return NULL;
 	}
+	view_show(&view, d);
+	outcome = hy_compute_first(g, d);
+	handle = publish(g, &view, d, order, outcome);
+	view_done(g, &view);
+	return handle;
+}
+
+/* An idle one: it only knows its inputs. */
+static struct hyphae_cell *make_lazy(struct hy_graph *g, struct hy_derived *d,
+				     const struct hy_order *order)
+{
+	struct hy_edge *edges = hy_edges(d);
+
+	for (size_t i = 0; i < order->count; i++)
+		edges[i].input = hy_cell(order->inputs[i]);
+	if (!settle_down(g, d, order->count))
+		return NULL;
+	hy_flags_set(&d->cell, F_IDLE | F_BLOCKED, 0);
+	hy_park(g, d);
+	return made(g, d, order);
+}
+
+/*
+ * One that links inputs while it is computed: it has to be linked itself.  If
+ * another thread drains, that one computes it.
+ */
+static struct hyphae_cell *make_dynamic(struct hy_graph *g,
+					struct hy_derived *d,
+					const struct hy_order *order)
+{
+	struct hy_edge *edges = d->fan_in->edges;
+	struct hyphae_cell *handle;
+
+	if (!settle_down(g, d, order->count))
+		return NULL;
+	for (uint32_t i = 0; i < order->count; i++) {
+		hy_edge_link(g, &edges[i], d, hy_cell(order->inputs[i]));
+		hy_fan_in_begin(d, i);
+	}
+	handle = made(g, d, order);
+	if (g->drainer == hy_thread_of(g)) {
+		int outcome = hy_compute_first(g, d);
+
+		if (d->cell.flags & F_ENDED)
+			hy_unlink_inputs(g, d);
+		hy_outcome_first(g, d, outcome);
+	} else {
+		hy_queue_push(&g->queue, d, F_VALUE_TOUCH);
+	}
+	return handle;
+}
+
+static struct hyphae_cell *order_locked(struct hy_graph *g,
+					struct hy_order *order, int *ret_error)
+{
+	struct hyphae_cell *handle;
+	struct hy_derived *d;
+	bool drainer;
+
+	*ret_error = check_inputs(g, order->inputs, order->count);
+	if (*ret_error)
+		return NULL;
+	*ret_error = -ENOMEM;
+	order->lazy = (order->lazy || g->lazy) && !order->eager;
+	d = derived_new(g, order);
+	if (!d)
+		return NULL;
+	d->cell.height = height_over(g, order->inputs, order->count);
 	/* So that no wave runs, and a write from the function is refused. */
 	drainer = hy_drain_begin(g);
-	view_show(&view, d);
-	hy_compute_first(g, d);
-	handle = publish(g, &view, d);
-	view_done(g, &view);
+	if (order->lazy)
+		handle = make_lazy(g, d, order);
+	else if (order->op->flags & OP_DYNAMIC)
+		handle = make_dynamic(g, d, order);
+	else
+		handle = make_static(g, d, order);
 	if (drainer)
 		hy_drain_end(g, 0);
 	else
 		hy_bury(g);
+	return handle;
+}
+
+#define FAILED_BEFORE 1 /* errno says why there is no input */
+
+static int check_order(struct hy_order *order)
+{
+	const struct hy_cell *first;
+
+	if (order->count > HYPHAE_INPUTS_MAX ||
+	    (order->count ? !order->inputs : !order->graph))
+		return -EINVAL;
+	for (size_t i = 0; i < order->count; i++)
+		if (!order->inputs[i])
+			return FAILED_BEFORE;
+	if (order->count) {
+		first = hy_cell(order->inputs[0]);
+		if (!first)
+			return -ESTALE;
+		if (!order->type)
+			order->type = first->type;
+		if (!order->graph)
+			order->graph = hy_graph_of(first);
+	}
+	return hy_type_check(order->type);
+}
+
+struct hyphae_cell *hy_order(struct hy_order *order)
+{
+	struct hyphae_cell *handle = NULL;
+	int error = check_order(order);
+
+	if (!error) {
+		hy_lock(order->graph);
+		handle = order_locked(order->graph, order, &error);
+		hy_unlock(order->graph);
+	}
+	if (!handle && error != FAILED_BEFORE)
+		errno = -error;
 	return handle;
 }
 
@@ -364,35 +498,25 @@ struct hyphae_cell *hy_derive(const struct hy_op *op,
 			      const struct hyphae_type *type, void (*fn)(void),
 			      void *ctx, const char *site)
 {
-	struct hyphae_cell *handle;
-	struct hy_graph *g;
-	struct hy_cell *first;
-	int error;
+	struct hy_order order = {.op = op,
+				 .inputs = inputs,
+				 .count = count,
+				 .type = type,
+				 .fn = fn,
+				 .ctx = ctx,
+				 .site = site};
 
-	if (!inputs || !count || count > HYPHAE_INPUTS_MAX || !fn) {
+	if (!fn || !count) {
 		errno = EINVAL;
 		return NULL;
 	}
-	for (size_t i = 0; i < count; i++)
-		if (!inputs[i])
-			return NULL; /* errno says why that input is missing */
-	first = hy_cell(inputs[0]);
-	if (!first) {
-		errno = ESTALE;
-		return NULL;
-	}
-	if (!type)
-		type = first->type;
-	else if (hy_type_check(type)) {
-		errno = EINVAL;
-		return NULL;
-	}
-	g = hy_graph_of(first);
-	hy_lock(g);
-	handle = derive_locked(g, &(struct order){op, type, fn, ctx, site},
-			       inputs, count, &error);
-	hy_unlock(g);
-	if (!handle)
-		errno = -error;
-	return handle;
+	return hy_order(&order);
+}
+
+void hy_wake(struct hy_graph *g, struct hy_derived *d)
+{
+	if (d->cell.flags & (F_DEAD | F_ENDED | F_IDLE))
+		return;
+	hy_queue_push(&g->queue, d, F_VALUE_TOUCH);
+	hy_busy(g, BUSY_LEFT, 0);
 }

@@ -1,21 +1,119 @@
 /* SPDX-License-Identifier: MIT */
-/* Making derived cells: what all operators share. */
+/*
+ * Making derived cells: what all operators share.
+ *
+ * The rules for an operator's `run`, which computes one cell:
+ *
+ *  - It is called with the graph's lock, by the drainer (the first time by
+ *    whoever makes the cell, before it is linked).  A function of the user's
+ *    is called between hy_call_begin() and hy_call_end(), without the lock;
+ *    what is needed of the inputs is read before.  It may not write.
+ *  - Inputs are read by hy_input_value() and hy_input_word(), not through
+ *    edges: at the first computation they are copies.
+ *  - It returns a negative errno (the cell holds that error until it is
+ *    computed again), or HY_VALUE or HY_KEEP, perhaps with HY_END or HY_MORE.
+ *    HY_VALUE: `out` holds the value: zeroed memory for it, or with OP_SHARES
+ *    a uint64_t for the word of an input (the framework takes a reference).
+ *  - State lies behind d->ctx; op->free gives it up.  What is kept of values
+ *    is words: hy_word_ref(), hy_word_put() (value.h).
+ *
+ * A plain operator (no OP_SIGNALS) runs when an input changed and all have
+ * values.  An error of an input, and the end of all inputs, pass by without
+ * it, and a state is kept meanwhile.
+ *
+ * With OP_SIGNALS it is called for everything and decides everything:
+ *  - hy_brought() tells what an input brought since the last time: MARK_VALUE
+ *    (hy_holds_value(), or an error, or neither any more), MARK_END.  At the
+ *    first call what an input holds counts as brought; a past event does not.
+ *  - errors: hy_pass_error() has the cell hold an input's error, for good if
+ *    it is for good.  Then return HY_KEEP.
+ *  - HY_END completes the cell and lets go of its inputs.
+ */
 #ifndef HY_DERIVE_H
 #define HY_DERIVE_H
 
+#include "core/link.h"
 #include "core/sync.h"
+#include "core/value.h"
 
 /* The operators; to add one see ARCHITECTURE.md. */
 extern const struct hy_op hy_op_map, hy_op_filter, hy_op_combine;
 
 /*
  * A derived cell of `op` over `inputs`, computed for the first time.
- * `type` NULL: that of the first input.  Returns a handle, or NULL and errno.
+ * `type` NULL: that of the first input.  Returns a handle, or NULL and errno;
+ * then the state behind ctx is still the caller's.
  */
 struct hyphae_cell *hy_derive(const struct hy_op *op,
 			      struct hyphae_cell *const *inputs, size_t count,
 			      const struct hyphae_type *type, void (*fn)(void),
 			      void *ctx, const char *site);
+
+/* The same, also without inputs (OP_DYNAMIC), and with a say in it. */
+struct hy_order {
+	struct hy_graph *graph; /* NULL: that of the inputs */
+	const struct hy_op *op;
+	struct hyphae_cell *const *inputs;
+	size_t count;
+	const struct hyphae_type *type;
+	void (*fn)(void);
+	void *ctx;
+	const char *site;
+	bool hidden; /* a part of another cell: no scope has it */
+	bool lazy;   /* begin idle; also if the graph says so */
+	bool eager;  /* never lazy */
+};
+struct hyphae_cell *hy_order(struct hy_order *order);
+
+/* ---- for `run` ------------------------------------------------------------ */
+
+static inline const void *hy_input_value(const struct hy_derived *d, uint32_t i)
+{
+	return d->cell.flags & F_NARY ? d->fan_in->values[i]
+				      : hy_value_of(d->one.input);
+}
+
+static inline const struct hyphae_type *
+hy_input_type(const struct hy_derived *d, uint32_t i)
+{
+	return d->cell.flags & F_NARY ? d->fan_in->edges[i].input->type
+				      : d->one.input->type;
+}
+
+static inline uint64_t hy_input_word(const struct hy_derived *d, uint32_t i)
+{
+	return hy_word_at(hy_input_type(d, i), hy_input_value(d, i));
+}
+
+/* OP_SIGNALS: MARK_VALUE, MARK_END, both or 0. */
+static inline uint32_t hy_brought(const struct hy_derived *d, uint32_t i)
+{
+	return d->fan_in->marks[i] & (MARK_VALUE | MARK_END);
+}
+
+static inline bool hy_holds_value(const struct hy_derived *d, uint32_t i)
+{
+	return !(d->fan_in->marks[i] & MARK_WITHOUT);
+}
+
+/* It holds an error: recoverable, or for good. */
+static inline bool hy_holds_error(const struct hy_derived *d, uint32_t i)
+{
+	const struct hy_cell *input = d->fan_in->edges[i].input;
+
+	return input && input->flags & F_ERROR;
+}
+
+static inline bool hy_input_ended(const struct hy_derived *d, uint32_t i)
+{
+	return d->fan_in->marks[i] & MARK_ENDED;
+}
+
+/* The cell holds what input `i` holds as an error. */
+void hy_pass_error(struct hy_graph *g, struct hy_derived *d, uint32_t i);
+
+/* Have the cell computed in a wave, from anywhere; with the lock held. */
+void hy_wake(struct hy_graph *g, struct hy_derived *d);
 
 /* map, inline because it is most of what graphs do; the rest is in src/op/. */
 static inline int hy_run_map(struct hy_graph *g, struct hy_derived *d,

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/lazy.h"
 #include "core/log.h"
 #include "core/post.h"
 #include "core/queue.h"
@@ -102,7 +103,11 @@ int hy_drain_end(struct hy_graph *g, unsigned int waves)
 	int result;
 
 	for (;;) {
-		if (g->next.count) {
+		if (g->more.count) {
+			if (!g->pass_open)
+				hy_pass_open(g, 0);
+			hy_wave_more(g);
+		} else if (g->next.count) {
 			if (waves + SUSPECTS >= g->wave_limit)
 				suspect(&suspects, &g->next);
 			if (waves++ >= g->wave_limit) {
@@ -112,11 +117,13 @@ int hy_drain_end(struct hy_graph *g, unsigned int waves)
 			if (!g->pass_open)
 				hy_pass_open(g, 0);
 			flush(g, &g->next);
-		} else if (hy_queue_used(&g->queue)) {
+		} else if (hy_queue_used(&g->queue) || g->again.count) {
 			/* Cells made meanwhile whose inputs have changed. */
 			if (!g->pass_open)
 				hy_pass_open(g, 0);
 			hy_wave(g);
+		} else if (g->attention.count) {
+			hy_attend(g);
 		} else if (hy_has_dead(g)) {
 			suspects.count = 0; /* may be freed now */
 			hy_reap(g);
@@ -131,7 +138,7 @@ int hy_drain_end(struct hy_graph *g, unsigned int waves)
 	g->result = 0;
 	g->served = 0;
 	g->drainer = NULL;
-	hy_busy(g, 0, BUSY_DRAINING);
+	hy_busy(g, 0, BUSY_DRAINING | BUSY_LEFT);
 	if (hy_shared(g) && g->waiters)
 		pthread_cond_broadcast(&g->idle);
 	return result;
@@ -139,7 +146,9 @@ int hy_drain_end(struct hy_graph *g, unsigned int waves)
 
 void hy_bury(struct hy_graph *g)
 {
-	if ((hy_has_dead(g) || hy_queue_used(&g->queue)) && hy_drain_begin(g))
+	if ((hy_has_dead(g) || hy_queue_used(&g->queue) ||
+	     g->attention.count) &&
+	    hy_drain_begin(g))
 		hy_drain_end(g, 0);
 }
 
@@ -202,6 +211,8 @@ static int write_locked(struct hy_graph *g, struct hy_cell *c, uint32_t what,
 		log = &batch->log;
 	else
 		log = g->drainer == hy_thread_of(g) ? &g->next : &g->inbox;
+	if (!batch && c->flags & F_EVENT && log->events >= HYPHAE_EVENTS_MAX)
+		return -EAGAIN;
 	r = hy_log_put(g, log, c, what, word, error);
 	*ret_taken = r == 0;
 	return r;

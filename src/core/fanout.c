@@ -7,37 +7,33 @@
 #include <stdio.h>
 
 #include "core/fanout.h"
+#include "core/link.h"
 #include "core/probe.h"
 #include "core/queue.h"
 #include "core/release.h"
 #include "core/watch.h"
 
-static void block(struct hy_cell *c, bool blocked)
-{
-	hy_flags_set(c, blocked ? F_BLOCKED : 0, F_BLOCKED);
-}
-
 /* A change of state, or of where the value lies: the follower notes it. */
-static void update_follower(const struct hy_cell *c, struct hy_edge *e)
+static void update_follower(struct hy_cell *c, struct hy_edge *e)
 {
 	struct hy_cell *owner = &e->owner->cell;
-	struct hy_fan_in *in = e->owner->fan_in;
-	bool without = c->flags & F_NO_VALUE;
+	uint32_t brought = 0;
 
-	if (c->flags & F_END_NEW)
-		hy_flags_set(owner, F_INPUT_ENDED, 0);
-	if (!(owner->flags & F_NARY)) {
-		if (c->flags & F_TURNED)
-			block(owner, without);
+	if (owner->flags & F_NARY) {
+		if (c->flags & F_VALUE_NEW)
+			brought |= MARK_VALUE;
+		if (c->flags & F_UNSPREAD)
+			brought |= MARK_END;
+		hy_fan_in_note(e->owner,
+			       (uint32_t)(e - e->owner->fan_in->edges),
+			       brought);
 		return;
 	}
-	if (c->flags & F_TURNED) {
-		in->without += without ? 1 : -1u;
-		block(owner, in->without);
-	}
 	if (c->flags & F_END_NEW)
-		in->ended++;
-	in->values[e - in->edges] = hy_value_of(c);
+		hy_flags_set(owner, F_INPUT_ENDED, 0);
+	if (c->flags & (F_TURNED | F_EVENT))
+		hy_flags_set(owner, c->flags & F_NO_VALUE ? F_BLOCKED : 0,
+			     F_BLOCKED);
 }
 
 /* The last pushed is the first to run: back to front. */
@@ -64,7 +60,7 @@ void hy_spread_slowly(struct hy_graph *g, struct hy_cell *c)
 	struct hy_edge *head = c->deps, *e;
 	uint32_t why = F_VALUE_TOUCH;
 
-	if (c->flags & (F_BOXED | F_TURNED | F_END_NEW)) {
+	if (c->flags & F_SLOW_SPREAD) {
 		if (!(c->flags & F_VALUE_NEW))
 			why = 0;
 		for (e = head; e; e = e->next)

@@ -63,8 +63,7 @@ static inline void hy_spread(struct hy_graph *g, struct hy_cell *c)
 {
 	struct hy_edge *e = c->deps;
 
-	if (unlikely(c->flags & (F_BOXED | F_TURNED | F_END_NEW) ||
-		     g->depth_first)) {
+	if (unlikely(c->flags & F_SLOW_SPREAD || g->depth_first)) {
 		hy_spread_slowly(g, c);
 		return;
 	}

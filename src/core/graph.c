@@ -17,7 +17,8 @@ struct hyphae_graph *hyphae_graph_new(unsigned int flags)
 {
 	struct hy_graph *g;
 
-	if (flags & ~(unsigned int)(HYPHAE_SINGLE_THREAD | HYPHAE_EAGER)) {
+	if (flags & ~(unsigned int)(HYPHAE_SINGLE_THREAD | HYPHAE_EAGER |
+				    HYPHAE_LAZY)) {
 		errno = EINVAL;
 		return NULL;
 	}
@@ -27,6 +28,7 @@ struct hyphae_graph *hyphae_graph_new(unsigned int flags)
 		return NULL;
 	}
 	g->flags = flags;
+	g->lazy = flags & HYPHAE_LAZY;
 	g->wave_limit = WAVE_LIMIT;
 	g->dead_cells_end = &g->dead_cells;
 	g->dead_subs_end = &g->dead_subs;
@@ -78,6 +80,11 @@ static void forget(struct hy_graph *g)
 	hy_free(g->gathered);
 	hy_free(g->fired);
 	hy_free(g->stack);
+	hy_free(g->raised);
+	hy_free(g->more.cells);
+	hy_free(g->again.cells);
+	hy_free(g->attention.cells);
+	hy_free(g->needed.cells);
 	hy_queue_done(&g->queue);
 	if (g->spare_batch) {
 		hy_log_done(&g->spare_batch->log);

@@ -72,6 +72,8 @@ static struct hy_log_entry *append(struct hy_graph *g, struct hy_log *log,
 	cold->log_epoch = log->epoch;
 	cold->log_index = (uint32_t)log->count++;
 	hy_flags_set(c, F_PENDING, 0);
+	if (c->flags & F_EVENT)
+		log->events++;
 	return entry;
 }
 
@@ -105,6 +107,8 @@ int hy_log_put(struct hy_graph *g, struct hy_log *log, struct hy_cell *c,
 
 	if (entry && entry->what & (LOG_COMPLETE | LOG_FAIL))
 		return -ESHUTDOWN;
+	if (entry && c->flags & F_EVENT)
+		entry = NULL; /* each emission is one of its own */
 	if (!entry) {
 		if (!hy_log_room(g, log, 1))
 			return -ENOMEM;
@@ -124,8 +128,12 @@ int hy_log_merge(struct hy_graph *g, struct hy_log *to, struct hy_log *from)
 	/* The lock is kept: `to` may be taken and flushed when it is not. */
 	for (size_t i = 0; i < from->count; i++) {
 		struct hy_log_entry *part = &from->entries[i];
-		struct hy_log_entry *entry = hy_log_find(to, part->cell);
+		struct hy_log_entry *entry = NULL;
 		uint64_t old = part->word;
+
+		/* What comes after an event's end is dropped by the flush. */
+		if (!(part->cell->flags & F_EVENT))
+			entry = hy_log_find(to, part->cell);
 
 		hy_log_forget(from, part);
 		if (entry && entry->what & (LOG_COMPLETE | LOG_FAIL)) {
@@ -153,8 +161,7 @@ int hy_log_merge(struct hy_graph *g, struct hy_log *to, struct hy_log *from)
 		hy_error_unref(part->error);
 		hy_cell_put(g, part->cell);
 	}
-	from->count = 0;
-	from->writes = from->coalesced = 0;
+	hy_log_emptied(from);
 	return 0;
 }
 
@@ -184,7 +191,12 @@ void hy_log_clear(struct hy_graph *g, struct hy_log *log)
 		hy_error_unref(entry.error);
 		hy_cell_put(g, c);
 	}
-	log->count = 0;
+	hy_log_emptied(log);
+}
+
+void hy_log_emptied(struct hy_log *log)
+{
+	log->count = log->events = 0;
 	log->writes = log->coalesced = 0;
 }
 

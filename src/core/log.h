@@ -31,6 +31,9 @@ void hy_log_forget(const struct hy_log *log, const struct hy_log_entry *entry);
 
 /* Give up all entries, their values and their cells. */
 void hy_log_clear(struct hy_graph *g, struct hy_log *log);
+/* All entries have been seen to: it is empty. */
+void hy_log_emptied(struct hy_log *log);
+
 void hy_log_done(struct hy_log *log);
 
 #endif

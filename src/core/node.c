@@ -27,8 +27,8 @@ uint64_t hy_cell_bytes(struct hy_cell *c)
 
 	if (c->flags & F_NARY)
 		bytes += sizeof(struct hy_fan_in) +
-			 hy_derived_of(c)->fan_in->count *
-				 (sizeof(struct hy_edge) + sizeof(void *));
+			 hy_derived_of(c)->fan_in->capacity *
+				 (sizeof(struct hy_edge) + sizeof(void *) + 1);
 	if (c->flags & F_BOXED)
 		bytes += sizeof(struct hy_box) + c->type->size;
 	return bytes;
@@ -50,11 +50,13 @@ static HY_FRAME void probe_create(struct hy_cell *c, const char *op,
 			     hy_cold_of(c)->site, c->name);
 }
 
-struct hyphae_cell *hy_cell_made(struct hy_graph *g, struct hy_cell *c)
+struct hyphae_cell *hy_cell_made(struct hy_graph *g, struct hy_cell *c,
+				 bool hidden)
 {
 	/* The id is what makes it visible, to tools as well. */
 	store_release(&c->id, hy_id_new(g));
-	hy_scope_add_cell(g, c);
+	if (!hidden)
+		hy_scope_add_cell(g, c);
 	touch_text(hy_cold_of(c)->site);
 	touch_text(c->type->name);
 	touch_text(hy_op_name(c));

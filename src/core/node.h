@@ -18,6 +18,7 @@ void hy_cell_init(struct hy_graph *g, struct hy_cell *c,
 		  const struct hyphae_type *type, const char *site);
 
 /* Give it an id, put it into the scope, tell the probe, hand it out. */
-struct hyphae_cell *hy_cell_made(struct hy_graph *g, struct hy_cell *c);
+struct hyphae_cell *hy_cell_made(struct hy_graph *g, struct hy_cell *c,
+				 bool hidden);
 
 #endif

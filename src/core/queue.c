@@ -140,18 +140,44 @@ void hy_queue_add(struct hy_queue *q, struct hy_derived *d)
 	put(q, d);
 }
 
+static size_t lowest(const struct hy_queue *q)
+{
+	size_t at = 0;
+
+	for (int i = q->levels - 1; i >= 0; i--)
+		at = at * 64 + (size_t)__builtin_ctzll(q->level[i][at]);
+	return at;
+}
+
+size_t hy_queue_lowest(struct hy_queue *q)
+{
+	if (q->hot)
+		return q->hot->cell.height;
+	if (q->lowest && q->lowest->first)
+		return q->lowest_at;
+	leave_lowest(q);
+	return lowest(q);
+}
+
+/*
+ * A cell whose height has grown while it waited (link.c) lies in the bucket
+ * of its old height, and is put where it belongs when it is come across.
+ */
 struct hy_derived *hy_queue_take(struct hy_queue *q)
 {
 	struct hy_derived *d;
-	size_t at = 0;
 
-	leave_lowest(q);
-	for (int i = q->levels - 1; i >= 0; i--)
-		at = at * 64 + (size_t)__builtin_ctzll(q->level[i][at]);
-	q->lowest = &q->buckets[at];
-	q->lowest_at = at;
-	d = q->lowest->first;
-	q->lowest->first = d->next_queued;
-	q->count--;
-	return d;
+	for (;;) {
+		if (!q->lowest || !q->lowest->first) {
+			leave_lowest(q);
+			q->lowest_at = lowest(q);
+			q->lowest = &q->buckets[q->lowest_at];
+		}
+		d = q->lowest->first;
+		q->lowest->first = d->next_queued;
+		q->count--;
+		if (likely(d->cell.height == q->lowest_at))
+			return d;
+		put(q, d);
+	}
 }

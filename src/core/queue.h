@@ -20,6 +20,8 @@ void hy_queue_done(struct hy_queue *queue);
 void hy_queue_add(struct hy_queue *queue, struct hy_derived *d);
 /* The first of the lowest bucket, which has to be looked for. */
 struct hy_derived *hy_queue_take(struct hy_queue *queue);
+/* The lowest height at which a cell may wait; there is one. */
+size_t hy_queue_lowest(struct hy_queue *queue);
 
 static inline bool hy_queue_used(const struct hy_queue *queue)
 {
@@ -54,6 +56,9 @@ static inline struct hy_derived *hy_queue_pop(struct hy_queue *queue)
 		if (!queue->lowest || !queue->lowest->first)
 			return hy_queue_take(queue);
 		d = queue->lowest->first;
+		/* Has it been raised meanwhile? */
+		if (unlikely(d->cell.height != queue->lowest_at))
+			return hy_queue_take(queue);
 		queue->lowest->first = d->next_queued;
 		queue->count--;
 	}

@@ -2,6 +2,7 @@
 #include "core/release.h"
 
 #include "base/alloc.h"
+#include "core/lazy.h"
 #include "core/node.h"
 #include "core/probe.h"
 #include "core/queue.h"
@@ -23,7 +24,7 @@ void hy_cell_put(struct hy_graph *g, struct hy_cell *c)
 void hy_sub_end(struct hy_graph *g, struct hy_sub *s)
 {
 	s->flags |= SUB_DEAD;
-	s->cell->targets--;
+	hy_untargeted(g, s->cell);
 	g->nsubs--;
 	if (!(s->flags & SUB_STARTING)) /* else start() does it */
 		hy_sub_bury(g, s);
@@ -36,7 +37,7 @@ void hy_sub_bury(struct hy_graph *g, struct hy_sub *s)
 	g->dead_subs_end = &s->next_dead;
 }
 
-static void edge_unlink(struct hy_edge *e)
+void hy_edge_unlink(struct hy_graph *g, struct hy_edge *e)
 {
 	struct hy_cell *input = e->input;
 
@@ -48,8 +49,9 @@ static void edge_unlink(struct hy_edge *e)
 		input->deps = e->next;
 	else
 		e->prev->next = e->next;
-	input->targets--;
 	e->input = NULL;
+	g->nedges--;
+	hy_untargeted(g, input);
 }
 
 void hy_unlink_inputs(struct hy_graph *g, struct hy_derived *d)
@@ -64,8 +66,11 @@ void hy_unlink_inputs(struct hy_graph *g, struct hy_derived *d)
 
 		if (!input)
 			continue;
-		edge_unlink(&edges[i]);
-		g->nedges--;
+		if (d->cell.flags & F_IDLE) {
+			hy_unpark(g, &edges[i]);
+			continue;
+		}
+		hy_edge_unlink(g, &edges[i]);
 		hy_cell_put(g, input);
 	}
 }
@@ -128,9 +133,13 @@ static void cell_release(struct hy_graph *g, struct hy_cell *c)
 	probe_destroy(c, hy_op_name(c), hy_cell_bytes(c));
 	if (c->flags & F_DERIVED) {
 		hy_unlink_inputs(g, hy_derived_of(c));
+		if (hy_derived_of(c)->op->free)
+			hy_derived_of(c)->op->free(g, hy_derived_of(c));
 		if (c->flags & F_NARY)
 			hy_free(hy_derived_of(c)->fan_in);
 	}
+	g->nsignals -= (c->flags & F_SIGNALS) != 0;
+	g->nlazy -= (c->flags & (F_LAZY | F_HOOKS)) != 0;
 	if (c->flags & F_BOXED && c->word)
 		hy_box_put(g, c->type, hy_box_of(c->word));
 	hy_box_free_spares(c);

@@ -17,6 +17,9 @@ void hy_cell_put(struct hy_graph *g, struct hy_cell *c);
 void hy_sub_end(struct hy_graph *g, struct hy_sub *s);
 void hy_sub_bury(struct hy_graph *g, struct hy_sub *s);
 
+/* Take a linked edge out of its input's list; the reference is left over. */
+void hy_edge_unlink(struct hy_graph *g, struct hy_edge *e);
+
 /* Let go of all inputs: of a cell that ended, or that is released. */
 void hy_unlink_inputs(struct hy_graph *g, struct hy_derived *d);
 

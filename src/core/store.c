@@ -12,7 +12,7 @@ static NOINLINE uint64_t differs_by_function(struct hy_graph *g,
 	const void *held, *offered = &word;
 	bool equal;
 
-	if (c->flags & F_NO_VALUE)
+	if (c->flags & (F_NO_VALUE | F_EVENT))
 		return 1;
 	held = hy_value_of(c);
 	if (c->flags & F_BOXED)

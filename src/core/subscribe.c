@@ -4,6 +4,8 @@
 
 #include "base/alloc.h"
 #include "core/drain.h"
+#include "core/lazy.h"
+#include "core/queue.h"
 #include "core/release.h"
 #include "core/scope.h"
 #include "core/slab.h"
@@ -50,10 +52,10 @@ static struct hy_sub *sub_new(struct hy_graph *g, struct hy_cell *c,
 		c->subs = s;
 		g->nsubscribed++;
 	}
-	c->targets++;
 	hy_cold_of(c)->refs++;
 	g->nsubs++;
 	store_release(&s->id, hy_id_new(g));
+	hy_targeted(g, c);
 	return s;
 }
 
@@ -68,6 +70,9 @@ static struct held hold(struct hy_cell *c)
 {
 	struct held held = {c->word, hy_cold_of(c)->error, c->flags};
 
+	/* An event that is over is not held. */
+	if (held.flags & F_EVENT && !(held.flags & F_ERROR))
+		held.flags |= F_NONE;
 	if (held.flags & F_ERROR)
 		hy_error_ref(held.error);
 	else if (held.flags & F_BOXED && held.word)
@@ -149,6 +154,15 @@ static bool start(struct hy_graph *g, struct hy_sub *s, bool value)
 	return held.flags & F_ENDED && !(s->flags & SUB_DEAD);
 }
 
+/* A lazy cell has been woken by that: its value is the first to be told. */
+static void wake_up(struct hy_graph *g, struct hy_sub *s)
+{
+	s->flags |= SUB_STARTING;
+	hy_pass_open(g, 0);
+	hy_wave(g);
+	s->flags &= ~(uint32_t)(SUB_STARTING | SUB_MISSED);
+}
+
 struct hyphae_subscription *
 hyphae_subscribe_with(struct hyphae_cell *handle, hyphae_subscriber_fn fn,
 		      void *ctx, void (*drop)(void *ctx), unsigned int flags)
@@ -181,6 +195,8 @@ hyphae_subscribe_with(struct hyphae_cell *handle, hyphae_subscriber_fn fn,
 	result = hy_handle(s, s->id);
 	hy_scope_add_sub(g, s);
 	drainer = hy_drain_begin(g);
+	if (drainer && hy_queue_used(&g->queue))
+		wake_up(g, s);
 	told = !(flags & HYPHAE_SKIP_INITIAL);
 	if ((told || c->flags & F_ENDED) && start(g, s, told))
 		hy_sub_end(g, s);

@@ -17,7 +17,8 @@
  *  I1  deps and subs lists: head->prev is the tail, tail->next is NULL.
  *  I2  A subs list is in ascending id: order of subscription.
  *  I3  targets == edges in deps + subscriptions in subs that are not dead.
- *  I4  height == 1 + the greatest height of the inputs; 0 for a source.
+ *  I4  height > that of every input; 0 for a source.  It is 1 + the greatest
+ *      when a cell is made; it grows when an input's does, and never shrinks.
  *  I5  Only the drainer changes value, state and F_QUEUED of a cell.
  *  I6  While a graph drains no slot is freed and no subscription is
  *      unlinked: what dies is marked and waits in `graph->dead`.
@@ -47,6 +48,7 @@
 struct hy_graph;
 struct hy_derived;
 struct hy_posts;
+struct hy_raised;
 
 /* An error that flows through the graph: shared, immutable. */
 struct hy_error {
@@ -89,11 +91,27 @@ enum hy_flags {
 	F_INPUT_ENDED = 1 << 18, /* an input, perhaps the only one, ended */
 	F_UNSPREAD = 1 << 16, /* ended, and the derived cells do not know yet */
 	F_VALUE_TOUCH = 1 << 15, /* touched, and not only by an input's end */
+	/* Of cells that are not of the plain kind: */
+	F_TELLS = 1 << 19,   /* a follower notes what it brings: see marks */
+	F_SIGNALS = 1 << 20, /* its operator does (OP_SIGNALS); F_BLOCKED */
+	F_EVENT = 1 << 21,   /* a stream of events: holds nothing for long */
+	F_MORE = 1 << 22,    /* has more to say, in a wave after this one */
+	F_AGAIN = 1 << 23,   /* closed a cycle; is tried again at the end */
+	F_RAISING = 1 << 24, /* link.c: its height is about to grow */
+	F_LAZY = 1 << 25,    /* computed only while it has targets */
+	F_IDLE = 1 << 26,    /* lazy, and has none: follows nothing */
+	F_HOOKS = 1 << 27,   /* somebody wants to know of the first and last */
+	F_ATTENTION = 1 << 28, /* waits in graph->attention */
+	F_LINKED = 1 << 29,    /* hooks: the last one told was the first */
 };
 #define F_ENDED (F_COMPLETE | F_FAILED)
 #define F_NEWS (F_VALUE_NEW | F_END_NEW)
 #define F_END_NEWS (F_END_NEW | F_UNSPREAD) /* what an end sets */
 #define F_NO_VALUE (F_NONE | F_ERROR)
+/* An event is never equal to the one before, and every follower is told. */
+#define HY_EVENT_FLAGS (F_EVENT | F_EQUAL | F_TELLS)
+/* What keeps a spread from just queueing the followers. */
+#define F_SLOW_SPREAD (F_BOXED | F_TURNED | F_END_NEW | F_TELLS)
 
 struct hy_cell {
 	uint64_t id;	  /* 0: a free slot */
@@ -122,6 +140,8 @@ struct hy_cold {
 	uint32_t pending;
 	uint32_t log_epoch;
 	uint32_t log_index;
+	uint32_t parked; /* idle cells below that keep this one */
+	uint32_t reserved;
 };
 
 struct hy_owned {
@@ -137,12 +157,26 @@ struct hy_edge {
 	struct hy_cell *input; /* NULL once the owner has let go of it */
 };
 
-/* The inputs of a cell that has more than one. */
+/*
+ * What is known of an input: kept up to date when it spreads.  Telling the
+ * same twice does no harm.
+ */
+enum hy_mark {
+	MARK_WITHOUT = 1, /* counted in `without` */
+	MARK_ENDED = 2,	  /* counted in `ended` */
+	/* OP_SIGNALS: since the cell was last computed */
+	MARK_VALUE = 4, /* a value, an error or the loss of one came */
+	MARK_END = 8,	/* the end came */
+};
+
+/* The inputs of a cell that has more than one, or notes what they bring. */
 struct hy_fan_in {
-	uint32_t count;
-	uint32_t without;    /* of them without a value */
-	uint32_t ended;	     /* of them ended */
-	const void **values; /* one each, kept up to date by spread() */
+	uint32_t count;	      /* slots in use; an edge may have no input */
+	uint32_t without;     /* of them without a value */
+	uint32_t ended;	      /* of them ended */
+	uint32_t capacity;    /* slots */
+	const void **values;  /* one each, kept up to date by spread() */
+	unsigned char *marks; /* one each: enum hy_mark */
 	struct hy_edge edges[];
 };
 
@@ -158,16 +192,46 @@ struct hy_derived {
 	};
 };
 
-/* What `run` tells, beside a negative errno. */
+/* What `run` tells, beside a negative errno: HY_VALUE or HY_KEEP, and more. */
 enum hy_outcome {
 	HY_VALUE = 0, /* *out was made */
 	HY_KEEP = 1,  /* stay as you are */
+	HY_END = 2,   /* and then complete */
+	HY_MORE = 4,  /* and run again, in a wave after this one */
 };
 
-/* An operator: its name, and how to compute one cell of it. */
+enum hy_op_flags {
+	/*
+	 * Hands on values of its inputs: *out is the word of one of them
+	 * (hy_input_word()), whose box is then shared.
+	 */
+	OP_SHARES = 1,
+	/*
+	 * Runs whenever an input brought anything, also an error or its end,
+	 * and when it was woken; the marks say what.  Nothing happens by
+	 * itself: it hands errors on and ends by what it does.
+	 */
+	OP_SIGNALS = 2,
+	/* What it makes of an event is an event. */
+	OP_STREAM = 4,
+	/* Keeps as few inputs as it likes, also none. */
+	OP_DYNAMIC = 8,
+};
+
+/*
+ * An operator: its name, and how to compute one cell of it.
+ * The rules for `run` stand in derive.h.
+ */
 struct hy_op {
 	const char *name;
 	int (*run)(struct hy_graph *graph, struct hy_derived *d, void *out);
+	/* Give up the state behind d->ctx, when the cell is released. */
+	void (*free)(struct hy_graph *graph, struct hy_derived *d);
+	/* Begin afresh: a lazy cell went idle.  NULL: it keeps no state. */
+	void (*reset)(struct hy_graph *graph, struct hy_derived *d);
+	uint32_t flags; /* OP_... */
+	/* OP_DYNAMIC: the first inputs, which it always has. */
+	uint32_t fixed;
 };
 
 enum hy_sub_flags {
@@ -212,7 +276,7 @@ struct hy_log_entry {
 	/* The cell's newest entry before this one, in another log. */
 	uint32_t older_epoch, older_index;
 };
-enum { LOG_VALUE = 1, LOG_COMPLETE = 2, LOG_FAIL = 4 };
+enum { LOG_VALUE = 1, LOG_COMPLETE = 2, LOG_FAIL = 4, LOG_KEPT = 8 };
 
 struct hy_log {
 	struct hy_log_entry *entries;
@@ -220,6 +284,7 @@ struct hy_log {
 	uint32_t epoch;	    /* tells this filling of this log from all others */
 	uint64_t writes;    /* accepted since the log was emptied */
 	uint64_t coalesced; /* of these, replaced by a later one */
+	size_t events;	    /* entries of event cells: these never coalesce */
 };
 
 /* The open batch of one thread in one graph. */
@@ -269,6 +334,12 @@ struct hy_eager_entry {
 	uint16_t subs; /* 1: call its subscribers instead */
 };
 
+/* Cells that wait for something; lists of cells are short or empty. */
+struct hy_list {
+	struct hy_cell **cells;
+	size_t count, capacity;
+};
+
 /* A graph as one thread sees it. */
 struct hy_thread {
 	struct hy_batch *batches;
@@ -309,6 +380,20 @@ struct hy_graph {
 	struct hy_cell **gathered; /* I7: those that changed */
 	size_t ngathered, gathered_capacity;
 
+	/* For what is seldom; link.c, lazy.c. */
+	struct hy_list more;	  /* F_MORE: derived cells, each referenced */
+	struct hy_list again;	  /* F_AGAIN: likewise */
+	struct hy_list attention; /* F_ATTENTION: cells, each referenced */
+	struct hy_list needed;	  /* lazy cells that are being woken */
+	bool waking;
+	struct hy_raised *raised; /* a heap while heights grow */
+	size_t raised_capacity;
+	size_t nsignals;   /* cells with F_SIGNALS */
+	size_t nlazy;	   /* cells with F_LAZY or F_HOOKS */
+	bool lazy;	   /* derived cells are made lazy */
+	uint32_t floor;	   /* cells made now lie above this height */
+	uint32_t settling; /* nested reads of cells that must settle */
+
 	/* I6: what died and is not freed yet, oldest first; see release.c */
 	struct hy_cell *dead_cells, **dead_cells_end;
 	struct hy_sub *dead_subs, **dead_subs_end;
@@ -342,7 +427,13 @@ struct hy_graph {
 	struct hy_graph *list_next, *list_prev;
 };
 
-enum { BUSY_SHARED = 1, BUSY_DRAINING = 2, BUSY_BATCH = 4, BUSY_GUARD = 8 };
+enum {
+	BUSY_SHARED = 1,
+	BUSY_DRAINING = 2,
+	BUSY_BATCH = 4,
+	BUSY_GUARD = 8,
+	BUSY_LEFT = 16, /* something is left to do after the wave */
+};
 
 #define HY_CHUNK_BYTES 65536
 struct hy_chunk {

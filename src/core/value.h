@@ -73,6 +73,40 @@ static inline uint64_t hy_word_of(const struct hyphae_type *type,
 	return word;
 }
 
+/* The value that a word is, or points at. */
+static inline const void *hy_word_value(const struct hyphae_type *type,
+					const uint64_t *word)
+{
+	return hy_type_boxed(type) ? hy_box_of(*word)->payload
+				   : (const void *)word;
+}
+
+/* The opposite: `value` lies in a cell, or in a box. */
+static inline uint64_t hy_word_at(const struct hyphae_type *type,
+				  const void *value)
+{
+	if (hy_type_boxed(type))
+		return (uintptr_t)container_of(value, struct hy_box, payload);
+	return *(const uint64_t *)value;
+}
+
+/* What an operator keeps beyond a wave: a reference if it is a box. */
+static inline uint64_t hy_word_ref(const struct hyphae_type *type,
+				   uint64_t word)
+{
+	if (hy_type_boxed(type))
+		hy_box_ref(hy_box_of(word));
+	return word;
+}
+
+/* Give it up; the lock is held, and let go of while a drop function runs. */
+static inline void hy_word_put(struct hy_graph *g,
+			       const struct hyphae_type *type, uint64_t word)
+{
+	if (hy_type_boxed(type))
+		hy_box_put(g, type, hy_box_of(word));
+}
+
 /* An error with one reference; when there is no memory that of -ENOMEM. */
 struct hy_error *hy_error_new(int code, const char *message);
 struct hy_error *hy_error_ref(struct hy_error *error);

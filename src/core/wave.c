@@ -2,6 +2,7 @@
 /* The order of things: waves, depth first, and what starts them. */
 #include "core/wave.h"
 
+#include "core/derive.h"
 #include "core/fanout.h"
 #include "core/log.h"
 #include "core/probe.h"
@@ -31,12 +32,27 @@ void hy_wave(struct hy_graph *g)
 	struct hy_graph *saved = hy_stretch_begin(g, true);
 	struct hy_derived *d;
 
-	while ((d = hy_queue_pop(&g->queue)))
-		if (hy_compute(g, d))
-			fire(g, &d->cell);
+	do {
+		while ((d = hy_queue_pop(&g->queue)))
+			if (hy_compute(g, d))
+				fire(g, &d->cell);
+	} while (unlikely(g->again.count) && hy_link_again(g));
 	hy_stretch_end(g, saved);
 	if (g->nfired)
 		hy_deliver(g);
+}
+
+void hy_wave_more(struct hy_graph *g)
+{
+	for (size_t i = 0; i < g->more.count; i++) {
+		struct hy_cell *c = g->more.cells[i];
+
+		hy_flags_set(c, 0, F_MORE);
+		hy_wake(g, hy_derived_of(c));
+		hy_cell_put(g, c);
+	}
+	g->more.count = 0;
+	hy_wave(g);
 }
 
 /* ---- depth first --------------------------------------------------------- */
@@ -206,17 +222,51 @@ static void fail_after_value(struct hy_graph *g, struct hy_log *log)
 		fire_gathered(g);
 }
 
-void hy_flush(struct hy_graph *g, struct hy_log *log)
+/* The same cell has emitted in this wave already. */
+static bool must_wait(const struct hy_log_entry *entry)
 {
+	return entry->cell->flags & F_EVENT && entry->cell->flags & F_GATHERED;
+}
+
+/*
+ * Emissions of events stay in order, and each cell emits once a wave: from
+ * the first that would be a second one on, events wait for the next wave.
+ * Returns where they begin, or log->count.
+ */
+static size_t flush_until_repeat(struct hy_graph *g, struct hy_log *log,
+				 size_t from)
+{
+	size_t wait_from = log->count;
+
 	g->gathering = true;
-	for (size_t i = 0; i < log->count; i++) {
-		hy_log_forget(log, &log->entries[i]);
-		flush_entry(g, &log->entries[i]);
+	for (size_t i = from; i < log->count; i++) {
+		struct hy_log_entry *entry = &log->entries[i];
+
+		if (from && !(entry->what & LOG_KEPT))
+			continue; /* went with the first wave */
+		if (wait_from == log->count && must_wait(entry))
+			wait_from = i;
+		if (wait_from != log->count && entry->cell->flags & F_EVENT) {
+			entry->what |= LOG_KEPT;
+			continue;
+		}
+		entry->what &= ~(uint32_t)LOG_KEPT;
+		hy_log_forget(log, entry);
+		flush_entry(g, entry);
 	}
 	fire_gathered(g);
+	return wait_from;
+}
+
+void hy_flush(struct hy_graph *g, struct hy_log *log)
+{
+	size_t at = 0;
+
+	do
+		at = flush_until_repeat(g, log, at);
+	while (at < log->count);
 	fail_after_value(g, log);
 	for (size_t i = 0; i < log->count; i++)
 		hy_cell_put(g, log->entries[i].cell);
-	log->count = 0;
-	log->writes = log->coalesced = 0;
+	hy_log_emptied(log);
 }

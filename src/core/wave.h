@@ -69,7 +69,13 @@ void hy_end_source(struct hy_graph *g, struct hy_cell *c, uint64_t kind,
  * The first computation of a new cell, from the inputs that it is shown
  * (derive.c): no probes, nothing is told.
  */
-void hy_compute_first(struct hy_graph *g, struct hy_derived *d);
+int hy_compute_first(struct hy_graph *g, struct hy_derived *d);
+
+/* The cell is there now: what its first `run` told beside a value. */
+void hy_outcome_first(struct hy_graph *g, struct hy_derived *d, int outcome);
+
+/* A wave for the cells that have more to say (F_MORE). */
+void hy_wave_more(struct hy_graph *g);
 
 /* Call one subscriber with one signal and see to what it returns. */
 void hy_call(struct hy_graph *g, struct hy_sub *s,

@@ -23,7 +23,7 @@ static int run_combine(struct hy_graph *g, struct hy_derived *d, void *out)
 	return r > 0 ? -EINVAL : r;
 }
 
-const struct hy_op hy_op_combine = {"combine", run_combine};
+const struct hy_op hy_op_combine = {.name = "combine", .run = run_combine};
 
 struct hyphae_cell *hyphae_combine_at(struct hyphae_cell *const *inputs,
 				      size_t count,

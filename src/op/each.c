@@ -10,13 +10,11 @@ static int run_map(struct hy_graph *g, struct hy_derived *d, void *out)
 	return hy_run_map(g, d, out);
 }
 
-/* Lets the input's word through; of a boxed value the caller shares the box. */
 static int run_filter(struct hy_graph *g, struct hy_derived *d, void *out)
 {
 	hyphae_filter_fn fn = (hyphae_filter_fn)d->fn;
-	struct hy_cell *input = d->one.input;
-	const void *value = hy_value_of(input);
-	uint64_t word = input->word;
+	const void *value = hy_input_value(d, 0);
+	uint64_t word = hy_input_word(d, 0);
 	int r;
 
 	hy_call_begin(g);
@@ -26,13 +24,14 @@ static int run_filter(struct hy_graph *g, struct hy_derived *d, void *out)
 		return r;
 	if (r == 0)
 		return HY_KEEP;
-	if (!(d->cell.flags & F_BOXED))
-		*(uint64_t *)out = word;
+	*(uint64_t *)out = word;
 	return HY_VALUE;
 }
 
-const struct hy_op hy_op_map = {"map", run_map};
-const struct hy_op hy_op_filter = {"filter", run_filter};
+const struct hy_op hy_op_map = {
+	.name = "map", .run = run_map, .flags = OP_STREAM};
+const struct hy_op hy_op_filter = {
+	.name = "filter", .run = run_filter, .flags = OP_SHARES | OP_STREAM};
 
 struct hyphae_cell *hyphae_map_at(struct hyphae_cell *input,
 				  const struct hyphae_type *type,

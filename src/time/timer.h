@@ -13,7 +13,7 @@
 #ifndef HY_TIMER_H
 #define HY_TIMER_H
 
-#include "core/queue.h"
+#include "core/derive.h"
 #include "core/sync.h"
 #include "time/heap.h"
 
@@ -64,11 +64,5 @@ static inline bool hy_timer_armed(const struct hy_timer *t)
 
 /* How many are armed. */
 size_t hy_timer_count(const struct hy_graph *g);
-
-/* Have a derived cell computed in the next wave. */
-static inline void hy_wake(struct hy_graph *g, struct hy_derived *d)
-{
-	hy_queue_push(&g->queue, d, F_VALUE_TOUCH);
-}
 
 #endif

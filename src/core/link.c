@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/link.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "core/lazy.h"
+#include "core/queue.h"
+#include "core/release.h"
+#include "core/sync.h"
+
+/* ---- lists of cells ------------------------------------------------------ */
+
+bool hy_list_reserve(struct hy_list *list, size_t want)
+{
+	struct hy_cell **cells = hy_reserve(list->cells, &list->capacity, want,
+					    sizeof(struct hy_cell *));
+
+	if (cells)
+		list->cells = cells;
+	return cells;
+}
+
+void hy_list_add(struct hy_list *list, struct hy_cell *c)
+{
+	hy_cold_of(c)->refs++;
+	list->cells[list->count++] = c;
+}
+
+/* ---- the inputs of one cell ------------------------------------------------ */
+
+/* One block: edges, then values, then marks. */
+struct hy_fan_in *hy_fan_in_new(uint32_t count, uint32_t capacity)
+{
+	size_t edges = capacity * sizeof(struct hy_edge);
+	struct hy_fan_in *in = hy_zalloc(sizeof(*in) + edges +
+					 capacity * sizeof(void *) + capacity);
+
+	if (in) {
+		in->count = count;
+		in->capacity = capacity;
+		in->values = (const void **)((char *)in->edges + edges);
+		in->marks = (unsigned char *)(in->values + capacity);
+	}
+	return in;
+}
+
+/* Count the input in or out, if that differs from what was counted. */
+static void count_mark(uint32_t *counter, unsigned char *mark, uint32_t bit,
+		       bool now)
+{
+	if (now == ((*mark & bit) != 0))
+		return;
+	*counter += now ? 1 : -1u;
+	*mark ^= (unsigned char)bit;
+}
+
+void hy_fan_in_note(struct hy_derived *d, uint32_t i, uint32_t brought)
+{
+	struct hy_fan_in *in = d->fan_in;
+	const struct hy_cell *input = in->edges[i].input;
+	struct hy_cell *c = &d->cell;
+	unsigned char *mark = &in->marks[i];
+
+	count_mark(&in->without, mark, MARK_WITHOUT, input->flags & F_NO_VALUE);
+	count_mark(&in->ended, mark, MARK_ENDED, input->flags & F_ENDED);
+	in->values[i] = hy_value_of(input);
+	if (c->flags & F_SIGNALS)
+		*mark |= (unsigned char)brought;
+	else
+		hy_flags_set(c, in->without ? F_BLOCKED : 0, F_BLOCKED);
+	if (in->ended)
+		hy_flags_set(c, F_INPUT_ENDED, 0);
+}
+
+/* An event that is over is nothing that is held. */
+void hy_fan_in_begin(struct hy_derived *d, uint32_t i)
+{
+	struct hy_fan_in *in = d->fan_in;
+	const struct hy_cell *input = in->edges[i].input;
+	uint32_t brought = input->flags & F_ENDED ? MARK_END : 0;
+
+	if (!(input->flags & F_NONE) &&
+	    (!(input->flags & F_EVENT) || input->flags & F_ERROR))
+		brought |= MARK_VALUE;
+	hy_fan_in_note(d, i, brought);
+	if (!(input->flags & F_EVENT))
+		return;
+	count_mark(&in->without, &in->marks[i], MARK_WITHOUT, true);
+	if (!(d->cell.flags & F_SIGNALS))
+		hy_flags_set(&d->cell, F_BLOCKED, 0);
+}
+
+void hy_edge_link(struct hy_graph *g, struct hy_edge *e,
+		  struct hy_derived *owner, struct hy_cell *input)
+{
+	e->owner = owner;
+	e->input = input;
+	e->next = NULL;
+	if (input->deps) {
+		e->prev = input->deps->prev;
+		e->prev->next = e;
+		input->deps->prev = e;
+	} else {
+		e->prev = e;
+		input->deps = e;
+	}
+	if (owner->cell.flags & F_SIGNALS)
+		hy_flags_set(input, F_TELLS, 0);
+	hy_cold_of(input)->refs++;
+	g->nedges++;
+	hy_targeted(g, input);
+}
+
+/* The edge lies elsewhere now; it is linked. */
+static void edge_moved(struct hy_edge *to, const struct hy_edge *from)
+{
+	struct hy_cell *input = to->input;
+
+	if (!input)
+		return;
+	if (input->deps == from)
+		input->deps = to;
+	else
+		to->prev->next = to;
+	if (to->next)
+		to->next->prev = to;
+	else
+		input->deps->prev = to; /* I1; to->prev of the only one, too */
+}
+
+static bool fan_in_grow(struct hy_graph *g, struct hy_derived *d)
+{
+	struct hy_fan_in *old = d->fan_in, *in;
+
+	if (old->count < old->capacity)
+		return true;
+	if (g->flags & HYPHAE_EAGER) {
+		struct hy_eager_entry *stack =
+			hy_reserve(g->stack, &g->stack_capacity,
+				   g->nedges + old->capacity + g->ncells + 2,
+				   sizeof(*stack));
+
+		if (!stack)
+			return false;
+		g->stack = stack;
+	}
+	in = hy_fan_in_new(old->count, old->capacity * 2);
+	if (!in)
+		return false;
+	in->without = old->without;
+	in->ended = old->ended;
+	memcpy(in->edges, old->edges, old->count * sizeof(*in->edges));
+	memcpy(in->values, old->values, old->count * sizeof(*in->values));
+	memcpy(in->marks, old->marks, old->count);
+	for (uint32_t i = 0; i < in->count; i++)
+		edge_moved(&in->edges[i], &old->edges[i]);
+	d->fan_in = in;
+	hy_free(old);
+	return true;
+}
+
+static int free_slot(struct hy_graph *g, struct hy_derived *d)
+{
+	struct hy_fan_in *in = d->fan_in;
+
+	for (uint32_t i = 0; i < in->count && i < 4; i++)
+		if (!in->edges[i].input)
+			return (int)i;
+	if (!fan_in_grow(g, d))
+		return -ENOMEM;
+	return (int)d->fan_in->count++;
+}
+
+int hy_link_add(struct hy_graph *g, struct hy_derived *d, struct hy_cell *input,
+		bool *ret_raised)
+{
+	uint32_t height = d->cell.height;
+	int i = free_slot(g, d), r;
+
+	if (i < 0)
+		return i;
+	r = hy_raise(g, d, input);
+	if (r) {
+		if ((uint32_t)i + 1 == d->fan_in->count)
+			d->fan_in->count--;
+		return r;
+	}
+	if (d->cell.height != height)
+		*ret_raised = true;
+	hy_flags_set(&d->cell, 0, F_AGAIN);
+	hy_edge_link(g, &d->fan_in->edges[i], d, input);
+	hy_fan_in_begin(d, (uint32_t)i);
+	return i;
+}
+
+bool hy_link_later(struct hy_graph *g, struct hy_derived *d)
+{
+	if (d->cell.flags & F_AGAIN) {
+		hy_flags_set(&d->cell, 0, F_AGAIN);
+		return false;
+	}
+	hy_flags_set(&d->cell, F_AGAIN, 0);
+	hy_list_add(&g->again, &d->cell);
+	hy_busy(g, BUSY_LEFT, 0);
+	return true;
+}
+
+bool hy_link_again(struct hy_graph *g)
+{
+	for (size_t i = 0; i < g->again.count; i++) {
+		struct hy_cell *c = g->again.cells[i];
+
+		if (!(c->flags & (F_DEAD | F_ENDED)))
+			hy_queue_push(&g->queue, hy_derived_of(c),
+				      F_VALUE_TOUCH);
+		hy_cell_put(g, c);
+	}
+	g->again.count = 0;
+	return hy_queue_used(&g->queue);
+}
+
+void hy_link_remove(struct hy_graph *g, struct hy_derived *d, uint32_t i)
+{
+	struct hy_fan_in *in = d->fan_in;
+	struct hy_cell *input = in->edges[i].input;
+
+	count_mark(&in->without, &in->marks[i], MARK_WITHOUT, false);
+	count_mark(&in->ended, &in->marks[i], MARK_ENDED, false);
+	in->marks[i] = 0;
+	in->values[i] = NULL;
+	if (!input)
+		return;
+	hy_edge_unlink(g, &in->edges[i]);
+	while (in->count && !in->edges[in->count - 1].input)
+		in->count--;
+	hy_cell_put(g, input);
+}
+
+/* ---- heights ---------------------------------------------------------------- */
+
+/*
+ * Cells whose height has to grow, lowest first: heights are a topological
+ * order, so each is reached once, after everything above it that grows too.
+ * (The idea of Incremental's adjust-heights heap.)  Kept until the end, so
+ * that a cycle can be undone: the heap lies in front, the done behind it.
+ */
+struct hy_raised {
+	struct hy_cell *cell;
+	uint32_t was; /* its height before */
+};
+
+struct raise {
+	struct hy_raised *heap;
+	size_t count; /* in the heap */
+	size_t done;  /* from here on, at the end of the room in use */
+	size_t room;
+};
+
+static void heap_up(struct hy_raised *heap, size_t at)
+{
+	struct hy_raised item = heap[at];
+
+	while (at && heap[(at - 1) / 2].was > item.was) {
+		heap[at] = heap[(at - 1) / 2];
+		at = (at - 1) / 2;
+	}
+	heap[at] = item;
+}
+
+static void heap_down(struct hy_raised *heap, size_t count)
+{
+	struct hy_raised item = heap[0];
+	size_t at = 0, child;
+
+	while ((child = 2 * at + 1) < count) {
+		if (child + 1 < count && heap[child + 1].was < heap[child].was)
+			child++;
+		if (heap[child].was >= item.was)
+			break;
+		heap[at] = heap[child];
+		at = child;
+	}
+	heap[at] = item;
+}
+
+/* The done grow from the end of the room towards the heap. */
+static bool raise_room(struct hy_graph *g, struct raise *r)
+{
+	size_t ndone = r->room - r->done;
+	struct hy_raised *bigger;
+
+	if (r->count < r->done)
+		return true;
+	bigger = hy_reserve(g->raised, &g->raised_capacity, r->room + 1,
+			    sizeof(*bigger));
+	if (!bigger)
+		return false;
+	g->raised = r->heap = bigger;
+	memmove(bigger + g->raised_capacity - ndone, bigger + r->done,
+		ndone * sizeof(*bigger));
+	r->room = g->raised_capacity;
+	r->done = r->room - ndone;
+	return true;
+}
+
+/* The cell shall be higher than `above`; note it if that is a change. */
+static bool raise_over(struct hy_graph *g, struct raise *r, struct hy_cell *c,
+		       uint32_t above)
+{
+	if (c->height > above)
+		return true;
+	if (!(c->flags & F_RAISING)) {
+		if (!raise_room(g, r))
+			return false;
+		r->heap[r->count] = (struct hy_raised){c, c->height};
+		heap_up(r->heap, r->count++);
+		hy_flags_set(c, F_RAISING, 0);
+	}
+	store_relaxed(&c->height, above + 1);
+	return true;
+}
+
+/* All are done, or all are as they were. */
+static void raise_end(struct raise *r, bool undo)
+{
+	for (size_t i = 0; i < r->room; i++) {
+		struct hy_raised *item = &r->heap[i];
+
+		if (i >= r->count && i < r->done)
+			continue;
+		hy_flags_set(item->cell, 0, F_RAISING);
+		if (undo)
+			store_relaxed(&item->cell->height, item->was);
+	}
+}
+
+static int raise_all(struct hy_graph *g, struct raise *r, struct hy_cell *input)
+{
+	while (r->count) {
+		struct hy_raised item = r->heap[0];
+
+		r->heap[0] = r->heap[--r->count];
+		heap_down(r->heap, r->count);
+		r->heap[--r->done] = item;
+		if (item.cell == input)
+			return -ELOOP;
+		if (!hy_queue_reserve(&g->queue, item.cell->height))
+			return -ENOMEM;
+		if (item.cell->height > g->max_height)
+			g->max_height = item.cell->height;
+		for (struct hy_edge *e = item.cell->deps; e; e = e->next)
+			if (!raise_over(g, r, &e->owner->cell,
+					item.cell->height))
+				return -ENOMEM;
+	}
+	return 0;
+}
+
+int hy_raise(struct hy_graph *g, struct hy_derived *d, struct hy_cell *input)
+{
+	struct raise r = {.heap = g->raised,
+			  .done = g->raised_capacity,
+			  .room = g->raised_capacity};
+	int result;
+
+	if (&d->cell == input)
+		return -ELOOP;
+	if (d->cell.height > input->height)
+		return 0;
+	result = raise_over(g, &r, &d->cell, input->height)
+			 ? raise_all(g, &r, input)
+			 : -ENOMEM;
+	raise_end(&r, result != 0);
+	return result;
+}

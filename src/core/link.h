@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Edges: a derived cell begins and ceases to follow an input.  All of it is
+ * called with the lock held; what makes or breaks links of a cell in a wave
+ * is called by the drainer.
+ */
+#ifndef HY_LINK_H
+#define HY_LINK_H
+
+#include "core/types.h"
+
+/* Slots for `capacity` inputs of which `count` are in use; NULL: no memory. */
+struct hy_fan_in *hy_fan_in_new(uint32_t count, uint32_t capacity);
+
+/*
+ * Note what input `i` is now; `brought`: MARK_VALUE, MARK_END or both, that
+ * an operator with OP_SIGNALS shall see.
+ */
+void hy_fan_in_note(struct hy_derived *d, uint32_t i, uint32_t brought);
+
+/* The same when the cell begins to follow it: it has brought what it holds. */
+void hy_fan_in_begin(struct hy_derived *d, uint32_t i);
+
+/* Put the edge into the input's list; takes a reference.  Never fails. */
+void hy_edge_link(struct hy_graph *g, struct hy_edge *e,
+		  struct hy_derived *owner, struct hy_cell *input);
+
+/*
+ * For operators with OP_DYNAMIC.  hy_link_add(): follow one more input, in a
+ * free slot or a new one; its place, or -ENOMEM, or -ELOOP when the cell would
+ * follow itself by it (and nothing was linked).  If that raised the height,
+ * *ret_raised is set: inputs may have to settle first, so ask to be computed
+ * again (hy_queue_push()) and tell HY_KEEP.
+ * The input counts as having brought what it holds.
+ */
+int hy_link_add(struct hy_graph *g, struct hy_derived *d, struct hy_cell *input,
+		bool *ret_raised);
+void hy_link_remove(struct hy_graph *g, struct hy_derived *d, uint32_t i);
+
+/*
+ * The cell is about to follow `input`: let its height, and those of all below
+ * it, be greater.  0, -ENOMEM, or -ELOOP: `input` follows the cell.
+ */
+int hy_raise(struct hy_graph *g, struct hy_derived *d, struct hy_cell *input);
+
+/*
+ * The cell would follow itself.  True: another cell may be about to let go of
+ * it, so it is computed again when the wave has nothing else left; false: it
+ * has been, and this is a cycle.
+ */
+bool hy_link_later(struct hy_graph *g, struct hy_derived *d);
+/* Queue those again; true if there are some. */
+bool hy_link_again(struct hy_graph *g);
+
+/* Keep a cell in a list, with a reference; there is room (I7). */
+void hy_list_add(struct hy_list *list, struct hy_cell *c);
+/* Room for `want`; false without memory. */
+bool hy_list_reserve(struct hy_list *list, size_t want);
+
+#endif
