@@ -180,7 +180,9 @@ struct hyphae_cell_info {
 	bool event;	/* hyphae_event_new(), or made of one */
 	bool lazy;	/* hyphae_cell_set_lazy() */
 	bool idle;	/* lazy, and nothing follows it now */
+	size_t subscriptions; /* of the targets; those that are paused as well */
 };
+/* Takes time in proportion to the subscriptions. */
 HYPHAE_API int hyphae_cell_info(const struct hyphae_cell *cell,
 				struct hyphae_cell_info *ret_info);
 

@@ -4,6 +4,7 @@
 #define HYPHAE_SUBSCRIPTION_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include <hyphae/cell.h>
@@ -30,6 +31,11 @@ struct hyphae_signal {
 	int code;	     /* HYPHAE_ERROR: a negative errno, else 0 */
 	const char *message; /* HYPHAE_ERROR: text or "" */
 	uint64_t cell_id;
+	/*
+	 * With HYPHAE_PREVIOUS, of the call before this one; else NULL.  See
+	 * there.
+	 */
+	const void *previous;
 };
 
 /* What a subscriber may return besides 0 and a negative errno. */
@@ -39,7 +45,7 @@ struct hyphae_signal {
  * Called after all derived cells have settled, in order of subscription over
  * the whole graph, on the thread that propagates; never by two threads at
  * once, never again before it has returned.  It may do anything: read,
- * write (the next wave), subscribe, unsubscribe, release cells.
+ * write (the next wave), subscribe, unsubscribe, pause, release cells.
  * A negative errno goes to the graph's problem function and to the caller of
  * the outermost set or batch; the other subscribers are called all the same.
  */
@@ -47,8 +53,22 @@ typedef int (*hyphae_subscriber_fn)(const struct hyphae_signal *signal,
 				    void *ctx);
 
 enum hyphae_subscription_flags {
-	HYPHAE_SKIP_INITIAL =
-		1, /* not with the current value; the end is told */
+	/* Not with the current value or error; the end is told. */
+	HYPHAE_SKIP_INITIAL = 1,
+	/*
+	 * The subscription ends after its first call, be it with a value, an
+	 * error or the end, and whatever that call returns.  The call with the
+	 * current value counts.  Until it returns the handle is good.
+	 */
+	HYPHAE_ONCE = 2,
+	/*
+	 * signal->previous is the value of the last call: not a copy, but the
+	 * value itself, kept until this call has returned.  NULL in the first
+	 * call and after one with an error.  A value that HYPHAE_SKIP_INITIAL
+	 * passes over counts as told; one that came while the subscription was
+	 * paused or blocked does not.
+	 */
+	HYPHAE_PREVIOUS = 4,
 };
 
 /*
@@ -59,10 +79,15 @@ enum hyphae_subscription_flags {
  * When the first call fails, that goes to the problem function only; the
  * subscription stands.
  *
+ * While a wave is under way (inside a subscriber or a compute function, or
+ * beside another thread) the first call brings what the cell holds by then.
+ * If that is what the wave has changed it to, the wave does not tell it again.
+ *
  * Returns a handle, to be given back with hyphae_unsubscribe(); NULL with
  * errno EINVAL, ESTALE or ENOMEM, and then `drop` has been called.
  * A subscription ends by itself, and its handle becomes stale, when the
- * subscriber returns HYPHAE_DETACH and after the cell has ended.
+ * subscriber returns HYPHAE_DETACH, after its call with HYPHAE_ONCE, and when
+ * it has been told that the cell has ended.
  *
  * `drop(ctx)`, if given, is called once when the subscription is over and
  * the last call has returned.
@@ -73,6 +98,54 @@ HYPHAE_API struct hyphae_subscription *
 hyphae_subscribe_with(struct hyphae_cell *cell, hyphae_subscriber_fn fn,
 		      void *ctx, void (*drop)(void *ctx), unsigned int flags);
 
+/* What a subscription can have.  What is left 0 is left out. */
+struct hyphae_subscription_options {
+	hyphae_subscriber_fn fn;
+	void *ctx;
+	void (*drop)(void *ctx);
+	/*
+	 * Undoes what a call did.  cleanup(ctx) is called once for each call
+	 * that was made: right before the next one, else when the subscription
+	 * is over, before `drop`.  Never while a call of the same subscription
+	 * is under way.
+	 *
+	 * It may do what a subscriber may do.  If it ends, pauses or blocks
+	 * its own subscription, the call that it was to make room for is not
+	 * made (and, paused, is made up for later).  It is not called again
+	 * for that.
+	 *
+	 * When a subscription ends while the graph propagates, its last
+	 * clean-up runs when that is over, on the thread that propagates; else
+	 * before the function returns that ended it.  It may write then too;
+	 * only when hyphae_graph_free() releases the graph its cells are gone
+	 * (-ESTALE).
+	 */
+	void (*cleanup)(void *ctx);
+	unsigned int flags; /* enum hyphae_subscription_flags */
+};
+
+/*
+ * Follow a cell as hyphae_subscribe_with() does, with options:
+ *
+ *	struct hyphae_subscription_options options = {
+ *		.fn = show, .ctx = window, .flags = HYPHAE_PREVIOUS};
+ *	hyphae_subscribe_options(cell, &options);
+ *
+ * `options` is borrowed.  EINVAL also for NULL options and for flags that are
+ * not known.
+ */
+HYPHAE_API struct hyphae_subscription *
+hyphae_subscribe_sized(struct hyphae_cell *cell,
+		       const struct hyphae_subscription_options *options,
+		       size_t size);
+static inline struct hyphae_subscription *
+hyphae_subscribe_options(struct hyphae_cell *cell,
+			 const struct hyphae_subscription_options *options)
+{
+	/* So that options can be added: what the library lacks is EINVAL. */
+	return hyphae_subscribe_sized(cell, options, sizeof(*options));
+}
+
 /*
  * End a subscription.  On the propagating thread it takes effect at once:
  * the subscriber is not called again, also not in this wave.  From another
@@ -80,6 +153,53 @@ hyphae_subscribe_with(struct hyphae_cell *cell, hyphae_subscriber_fn fn,
  * NULL is allowed.  -ESTALE: it has ended before.
  */
 HYPHAE_API int hyphae_unsubscribe(struct hyphae_subscription *subscription);
+
+/*
+ * End all subscriptions of a cell, as hyphae_unsubscribe() does with one: in a
+ * subscriber none of the others is called any more.  Derived cells go on.
+ * 0 (also if there was none), -EINVAL or -ESTALE.
+ */
+HYPHAE_API int hyphae_unsubscribe_all(struct hyphae_cell *cell);
+
+/*
+ * Hold a subscription back, and let it go on.
+ *
+ * While it is paused its subscriber is not called.  When it is resumed and
+ * the cell has told something meanwhile, it is called with what the cell holds
+ * now, once, before this returns: with the value or error, also when that has
+ * come back to what was told last, and with the end.  If the cell told
+ * nothing, nor is it.
+ *
+ * While it is blocked the same holds, but what the cell tells meanwhile is not
+ * made up for; only the end is.
+ *
+ * Pauses and blocks are counted: each takes one resume or unblock.  Both can
+ * be on; then what comes is lost, and what had come before the block is told
+ * when neither is on any more.  A subscription whose cell ends meanwhile
+ * stays until it has been told, or is unsubscribed.
+ *
+ * They take effect as hyphae_unsubscribe() does: at once on the propagating
+ * thread, also inside the subscriber (for the calls after this one); from
+ * another thread a call that is under way may still finish.  Resumed inside a
+ * wave, the subscriber is called at once and not once more by that wave; if
+ * another thread is just calling it, that thread makes up for what it missed.
+ * A failure of the call goes to the problem function.
+ *
+ * Return 0, -EINVAL (NULL, or it is not paused or blocked), -ESTALE (it has
+ * ended), or -EOVERFLOW (65,535 pauses or blocks).
+ */
+HYPHAE_API int
+hyphae_subscription_pause(struct hyphae_subscription *subscription);
+HYPHAE_API int
+hyphae_subscription_resume(struct hyphae_subscription *subscription);
+HYPHAE_API int
+hyphae_subscription_block(struct hyphae_subscription *subscription);
+HYPHAE_API int
+hyphae_subscription_unblock(struct hyphae_subscription *subscription);
+
+/* The cell that it follows: a new reference.  NULL if it has ended. */
+HYPHAE_API struct hyphae_cell *
+hyphae_subscription_cell(const struct hyphae_subscription *subscription);
 
 /* The number by which probes know it; 0 if it has ended. */
 HYPHAE_API uint64_t

@@ -464,6 +464,15 @@ uint64_t hyphae_cell_id(const struct hyphae_cell *handle)
 							: 0;
 }
 
+static size_t subscriptions(const struct hy_cell *c)
+{
+	size_t count = 0;
+
+	for (const struct hy_sub *s = c->subs; s; s = s->next)
+		count += !(s->flags & SUB_DEAD);
+	return count;
+}
+
 int hyphae_cell_info(const struct hyphae_cell *handle,
 		     struct hyphae_cell_info *ret_info)
 {
@@ -493,6 +502,7 @@ int hyphae_cell_info(const struct hyphae_cell *handle,
 			.event = c->flags & F_EVENT,
 			.lazy = c->flags & F_LAZY,
 			.idle = c->flags & F_IDLE,
+			.subscriptions = subscriptions(c),
 		};
 		r = 0;
 	}

@@ -6,6 +6,7 @@
  */
 #include <stdio.h>
 
+#include "core/extra.h"
 #include "core/fanout.h"
 #include "core/link.h"
 #include "core/probe.h"
@@ -109,13 +110,31 @@ static inline void call(struct hy_graph *g, struct hy_sub *s,
 		returned(g, s, r);
 }
 
-void hy_call(struct hy_graph *g, struct hy_sub *s,
+/* The same of any subscriber; false if its clean-up kept it from being told. */
+static bool tell(struct hy_graph *g, struct hy_sub *s,
+		 const struct hyphae_signal *signal)
+{
+	bool told = true;
+	int r;
+
+	if (s->flags & SUB_EXTRA) {
+		r = hy_extra_call(g, s, signal, &told);
+		if (r)
+			returned(g, s, r);
+	} else {
+		call(g, s, signal);
+	}
+	return told;
+}
+
+bool hy_call(struct hy_graph *g, struct hy_sub *s,
 	     const struct hyphae_signal *signal)
 {
 	struct hy_graph *saved = hy_stretch_begin(g, false);
+	bool told = tell(g, s, signal);
 
-	call(g, s, signal);
 	hy_stretch_end(g, saved);
+	return told;
 }
 
 void hy_signal_error(struct hyphae_signal *signal, const struct hy_cell *c)
@@ -138,34 +157,61 @@ static void end_signal(struct hyphae_signal *signal, const struct hy_cell *c)
 		hy_signal_error(signal, c);
 }
 
-/* The signals of a fan-out that are not just one value. */
-static NOINLINE void tell_slowly(struct hy_graph *g, struct hy_sub *s)
+uint32_t hy_hold_back(struct hy_sub *s, uint32_t news)
+{
+	if (s->flags & SUB_DEAD)
+		return 0;
+	if (s->flags & SUB_BLOCKED)
+		news &= ~(uint32_t)F_VALUE_NEW; /* lost, as it asked for */
+	if (!(s->flags & SUB_HELD))
+		return news;
+	hy_sub_missed(s, news);
+	return 0;
+}
+
+/* What of the cell's news a fan-out tells the subscriber. */
+static uint32_t news_for(struct hy_sub *s)
+{
+	uint32_t news = s->cell->flags & F_NEWS;
+
+	if (likely(!s->flags))
+		return news;
+	if (s->flags & SUB_FRESH) {
+		s->flags &= ~(uint32_t)SUB_FRESH;
+		news &= ~(uint32_t)F_VALUE_NEW;
+	}
+	news = hy_hold_back(s, news);
+	if (!(s->flags & SUB_STARTING))
+		return news;
+	hy_sub_missed(s, news);
+	return 0;
+}
+
+/*
+ * A subscriber with marks, or signals that are not just one value.  Returns
+ * whether it was called.
+ */
+static NOINLINE bool tell_slowly(struct hy_graph *g, struct hy_sub *s)
 {
 	struct hy_cell *c = s->cell;
+	uint32_t news = news_for(s);
 	struct hyphae_signal signal;
 
 	hy_signal_init(&signal, c);
-	if (c->flags & F_VALUE_NEW) {
+	if (news & F_VALUE_NEW) {
 		if (c->flags & F_ERROR) {
 			hy_signal_error(&signal, c);
 			signal.terminal = false;
 		}
 		if (!(c->flags & (F_FAILED | F_NONE)))
-			call(g, s, &signal);
+			tell(g, s, &signal);
 	}
-	if (c->flags & F_END_NEW && !(s->flags & SUB_DEAD)) {
+	if (news & F_END_NEW && hy_hold_back(s, F_END_NEW)) {
 		end_signal(&signal, c);
-		call(g, s, &signal);
+		if (tell(g, s, &signal) && !(s->flags & SUB_DEAD))
+			hy_sub_end(g, s);
 	}
-}
-
-static inline bool skipped(struct hy_sub *s)
-{
-	if (likely(!s->flags))
-		return false;
-	if (!(s->flags & SUB_DEAD))
-		s->flags |= SUB_MISSED; /* starting on another thread */
-	return true;
+	return news;
 }
 
 static NOINLINE void run_subscribers(struct hy_graph *g, struct hy_cell *c,
@@ -178,13 +224,12 @@ static NOINLINE void run_subscribers(struct hy_graph *g, struct hy_cell *c,
 
 	hy_signal_init(&signal, c);
 	for (; s && s->id <= last; s = s->next) {
-		if (unlikely(skipped(s)))
-			continue;
-		called++;
-		if (likely(plain))
+		if (likely(plain && !s->flags)) {
+			called++;
 			call(g, s, &signal);
-		else
-			tell_slowly(g, s);
+		} else {
+			called += tell_slowly(g, s);
+		}
 	}
 	hy_stretch_end(g, saved);
 	g->cursor = s;
@@ -201,11 +246,10 @@ static void time_subscribers(struct hy_graph *g, struct hy_sub *s,
 	for (; s && s->id <= last; s = s->next) {
 		hyphae_subscriber_fn fn = s->fn; /* gone if it ends itself */
 
-		if (skipped(s))
+		start = hy_clock_last(g);
+		if (!tell_slowly(g, s))
 			continue;
 		called++;
-		start = hy_clock_last(g);
-		tell_slowly(g, s);
 		hy_watch_subscriber(g, s, fn, hy_clock_since(g, start));
 	}
 	hy_stretch_end(g, saved);
@@ -271,11 +315,11 @@ HY_FRAME void hyphae_fanout_run(struct hyphae_fanout_call *f)
 
 /* ---- deliver: subscribers, in order of subscription ----------------- */
 
-void hy_end_subscribers(struct hy_graph *g, struct hy_cell *c)
+void hy_forget_fresh(struct hy_cell *c)
 {
+	hy_flags_set(c, 0, F_FRESH);
 	for (struct hy_sub *s = c->subs; s; s = s->next)
-		if (!s->flags)
-			hy_sub_end(g, s);
+		s->flags &= ~(uint32_t)SUB_FRESH;
 }
 
 static void sift_down(struct hy_fired *heap, size_t count, size_t at)
@@ -347,7 +391,7 @@ static void deliver_merged(struct hy_graph *g)
 			if (f->start)
 				hy_watch_fanout(g, c, c->height, f->start,
 						f->spent_ns, f->called);
-			hy_told(g, c);
+			hy_told(c);
 			*f = g->fired[--g->nfired];
 			if (!g->nfired)
 				break;
@@ -368,7 +412,7 @@ void hy_deliver(struct hy_graph *g)
 
 		hy_fanout_subs(g, c, c->height, g->fired[i].next,
 			       g->deliver_limit);
-		hy_told(g, c);
+		hy_told(c);
 	}
 	g->nfired = 0;
 }

@@ -18,17 +18,30 @@ struct hyphae_fanout_call {
 /* Call the subscribers of all cells that fired (graph->fired). */
 void hy_deliver(struct hy_graph *g);
 
-/* They were told that the cell has ended: their subscriptions end. */
-void hy_end_subscribers(struct hy_graph *g, struct hy_cell *c);
+/* What no subscription is any more once the cell has told its news. */
+void hy_forget_fresh(struct hy_cell *c);
+
+/* The cell told something that the subscriber was not told. */
+static inline void hy_sub_missed(struct hy_sub *s, uint32_t news)
+{
+	s->flags |= (news & F_VALUE_NEW ? SUB_MISSED : 0) |
+		    (news & F_END_NEW ? SUB_MISSED_END : 0);
+}
+
+/*
+ * What of the news a subscriber may be told now: all of it, or nothing, and
+ * what it may be told later is noted.
+ */
+uint32_t hy_hold_back(struct hy_sub *s, uint32_t news);
 
 /* The wave has told the cell's subscribers. */
-static inline void hy_told(struct hy_graph *g, struct hy_cell *c)
+static inline void hy_told(struct hy_cell *c)
 {
 	uint32_t flags = c->flags;
 
 	store_relaxed(&c->flags, flags & ~(uint32_t)F_NEWS);
-	if (unlikely(flags & F_END_NEW))
-		hy_end_subscribers(g, c);
+	if (unlikely(flags & F_FRESH))
+		hy_forget_fresh(c);
 }
 
 /* The newest id that this graph has given out. */

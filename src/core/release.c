@@ -2,6 +2,7 @@
 #include "core/release.h"
 
 #include "base/alloc.h"
+#include "core/extra.h"
 #include "core/lazy.h"
 #include "core/node.h"
 #include "core/probe.h"
@@ -95,6 +96,8 @@ static void sub_release(struct hy_graph *g, struct hy_sub *s)
 {
 	if (!g->freeing)
 		sub_unlink(g, s);
+	if (s->flags & SUB_EXTRA)
+		hy_extra_done(g, s);
 	if (s->drop) {
 		struct hy_graph *saved = hy_guard_begin(g);
 

@@ -57,8 +57,9 @@ HY_FRAME uint64_t hy_write_value(struct hy_graph *g, struct hy_cell *c,
 	} else {
 		changed = differs_by_function(g, c, type, word);
 		if (changed) {
-			store_slowly(g, c, type, word);
+			/* Before the old value's drop runs, unlocked. */
 			hy_flags_set(c, F_VALUE_NEW, 0);
+			store_slowly(g, c, type, word);
 		} else if (c->flags & F_BOXED) {
 			hy_box_put(g, type, hy_box_of(word));
 		}

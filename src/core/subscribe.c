@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* Subscribing and unsubscribing. */
+#include "core/subscribe.h"
+
 #include <errno.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "core/drain.h"
+#include "core/extra.h"
+#include "core/fanout.h"
 #include "core/lazy.h"
 #include "core/queue.h"
 #include "core/release.h"
@@ -11,11 +16,6 @@
 #include "core/slab.h"
 #include "core/value.h"
 #include "core/wave.h"
-
-static inline struct hy_sub *sub_of(const struct hyphae_subscription *handle)
-{
-	return hy_slot(handle);
-}
 
 /* I7: a wave may note every subscribed cell. */
 static bool make_room(struct hy_graph *g)
@@ -28,20 +28,22 @@ static bool make_room(struct hy_graph *g)
 	return fired;
 }
 
-static struct hy_sub *sub_new(struct hy_graph *g, struct hy_cell *c,
-			      hyphae_subscriber_fn fn, void *ctx,
-			      void (*drop)(void *ctx))
+/*
+ * What the cell is about to tell is what it holds already.  Not an event, which
+ * is held by nobody and would be missed.
+ */
+static void mark_fresh(struct hy_sub *s)
 {
-	struct hy_sub *s;
+	if ((s->cell->flags & (F_VALUE_NEW | F_EVENT)) == F_VALUE_NEW) {
+		s->flags |= SUB_FRESH;
+		hy_flags_set(s->cell, F_FRESH, 0);
+	} else {
+		s->flags &= ~(uint32_t)SUB_FRESH;
+	}
+}
 
-	if (!make_room(g) || !hy_scope_reserve(g))
-		return NULL;
-	s = hy_slot_new(g, HY_CHUNK_SUBSCRIPTION);
-	if (!s)
-		return NULL;
-	s->fn = fn;
-	s->ctx = ctx;
-	s->drop = drop;
+static void sub_link(struct hy_graph *g, struct hy_sub *s, struct hy_cell *c)
+{
 	s->cell = c;
 	if (c->subs) {
 		s->prev = c->subs->prev;
@@ -54,6 +56,29 @@ static struct hy_sub *sub_new(struct hy_graph *g, struct hy_cell *c,
 	}
 	hy_cold_of(c)->refs++;
 	g->nsubs++;
+}
+
+/* Takes `extra`, if it is not NULL, except when it fails. */
+static struct hy_sub *sub_new(struct hy_graph *g, struct hy_cell *c,
+			      struct hy_extra *extra,
+			      const struct hyphae_subscription_options *options)
+{
+	struct hy_sub *s;
+
+	if (!make_room(g) || !hy_scope_reserve(g))
+		return NULL;
+	s = hy_slot_new(g, HY_CHUNK_SUBSCRIPTION);
+	if (!s)
+		return NULL;
+	s->fn = options->fn;
+	s->ctx = options->ctx;
+	s->drop = options->drop;
+	if (extra) {
+		s->ctx = extra;
+		s->flags = SUB_EXTRA;
+	}
+	sub_link(g, s, c);
+	mark_fresh(s);
 	store_release(&s->id, hy_id_new(g));
 	hy_targeted(g, c);
 	return s;
@@ -88,11 +113,16 @@ static void let_go(struct hy_graph *g, struct hy_cell *c, struct held *held)
 		hy_box_put(g, c->type, hy_box_of(held->word));
 }
 
-static void call_with(struct hy_graph *g, struct hy_sub *s, struct held *held,
+/*
+ * Tell it what the cell held: the value or error if `value`, and the end in
+ * any case.  Returns whether it was told the end.
+ */
+static bool call_with(struct hy_graph *g, struct hy_sub *s, struct held *held,
 		      bool value)
 {
 	struct hy_cell *c = s->cell;
 	struct hyphae_signal signal;
+	uint32_t news = F_VALUE_NEW;
 
 	hy_signal_init(&signal, c);
 	if (held->flags & F_ERROR) {
@@ -108,50 +138,52 @@ static void call_with(struct hy_graph *g, struct hy_sub *s, struct held *held,
 					       ? hy_box_of(held->word)->payload
 					       : NULL;
 	}
-	if (!(held->flags & F_NONE) && (value || signal.terminal))
-		hy_call(g, s, &signal);
-	if (!(held->flags & F_COMPLETE) || s->flags & SUB_DEAD)
-		return;
+	if (signal.terminal)
+		news = F_END_NEW;
+	if (!(held->flags & F_NONE) && (value || signal.terminal) &&
+	    hy_hold_back(s, news) && hy_call(g, s, &signal) && signal.terminal)
+		return true;
+	if (!(held->flags & F_COMPLETE) || !hy_hold_back(s, F_END_NEW))
+		return false;
 	signal = (struct hyphae_signal){.kind = HYPHAE_COMPLETE,
 					.terminal = true,
 					.type = c->type,
 					.message = "",
 					.cell_id = c->id};
-	hy_call(g, s, &signal);
+	return hy_call(g, s, &signal);
 }
 
 /*
- * The first call.  If another thread drains, its waves pass this subscriber
- * over and leave a mark (SUB_MISSED), and we tell it the newest until there
- * is none: so it is never entered twice at once, and ends on the last value.
- * `value`: not only the end.  Returns whether it was told the end.
+ * If another thread drains, its waves pass this subscriber over and leave a
+ * mark (SUB_MISSED), and we tell it the newest until there is none: so it is
+ * never entered twice at once, and ends on the last value.
  */
-static bool start(struct hy_graph *g, struct hy_sub *s, bool value)
+void hy_catch_up(struct hy_graph *g, struct hy_sub *s, bool value)
 {
-	struct held held;
+	bool concurrent = g->drainer != hy_thread_of(g), ended;
 	struct hy_cell *c = s->cell;
-	bool concurrent = g->drainer != hy_thread_of(g);
 
 	if (concurrent) {
 		s->flags |= SUB_STARTING;
 		g->starting++;
 	}
 	do {
-		held = hold(c);
-		s->flags &= ~(uint32_t)SUB_MISSED;
-		call_with(g, s, &held, value);
+		struct held held = hold(c);
+
+		mark_fresh(s);
+		s->flags &= ~(uint32_t)SUB_ANY_MISSED;
+		ended = call_with(g, s, &held, value);
 		let_go(g, c, &held);
-	} while (s->flags & SUB_MISSED && !(s->flags & SUB_DEAD) &&
-		 !(held.flags & F_ENDED));
-	s->flags &= ~(uint32_t)(SUB_STARTING | SUB_MISSED);
+		value = s->flags & SUB_MISSED;
+	} while (!ended && hy_sub_is_behind(s));
+	if (ended && !(s->flags & SUB_DEAD))
+		hy_sub_end(g, s);
 	if (concurrent) {
+		s->flags &= ~(uint32_t)SUB_STARTING;
 		g->starting--;
-		if (s->flags & SUB_DEAD) {
+		if (s->flags & SUB_DEAD)
 			hy_sub_bury(g, s);
-			return false;
-		}
 	}
-	return held.flags & F_ENDED && !(s->flags & SUB_DEAD);
 }
 
 /* A lazy cell has been woken by that: its value is the first to be told. */
@@ -160,62 +192,136 @@ static void wake_up(struct hy_graph *g, struct hy_sub *s)
 	s->flags |= SUB_STARTING;
 	hy_pass_open(g, 0);
 	hy_wave(g);
-	s->flags &= ~(uint32_t)(SUB_STARTING | SUB_MISSED);
+	s->flags &= ~(uint32_t)(SUB_STARTING | SUB_ANY_MISSED);
+	if (s->flags & SUB_DEAD) /* all of the cell were unsubscribed */
+		hy_sub_bury(g, s);
 }
 
-struct hyphae_subscription *
-hyphae_subscribe_with(struct hyphae_cell *handle, hyphae_subscriber_fn fn,
-		      void *ctx, void (*drop)(void *ctx), unsigned int flags)
+/* The cell may have ended, or be dead by now. */
+static struct hyphae_subscription *
+subscribe_locked(struct hy_graph *g, struct hyphae_cell *handle,
+		 struct hy_extra *extra,
+		 const struct hyphae_subscription_options *options)
 {
+	bool value = !(options->flags & HYPHAE_SKIP_INITIAL);
+	struct hyphae_subscription *result;
 	struct hy_cell *c = hy_cell(handle);
-	struct hyphae_subscription *result = NULL;
-	struct hy_graph *g;
 	struct hy_sub *s;
-	int error = EINVAL;
-	bool drainer, told;
+	bool drainer;
 
-	if (!c || !fn || flags & ~(unsigned int)HYPHAE_SKIP_INITIAL) {
-		if (handle && !c)
-			error = ESTALE;
-		goto refused;
+	if (!c || c->flags & F_DEAD) {
+		errno = ESTALE;
+		return NULL;
 	}
-	g = hy_graph_of(c);
-	hy_lock(g);
-	if (!hy_cell(handle) || c->flags & F_DEAD) {
-		hy_unlock(g);
-		error = ESTALE;
-		goto refused;
-	}
-	s = sub_new(g, c, fn, ctx, drop);
+	s = sub_new(g, c, extra, options);
 	if (!s) {
-		hy_unlock(g);
-		error = ENOMEM;
-		goto refused;
+		errno = ENOMEM;
+		return NULL;
 	}
 	result = hy_handle(s, s->id);
 	hy_scope_add_sub(g, s);
 	drainer = hy_drain_begin(g);
 	if (drainer && hy_queue_used(&g->queue))
 		wake_up(g, s);
-	told = !(flags & HYPHAE_SKIP_INITIAL);
-	if ((told || c->flags & F_ENDED) && start(g, s, told))
-		hy_sub_end(g, s);
+	if (!value && extra)
+		hy_extra_passed_over(extra, c);
+	if (!(s->flags & SUB_DEAD) && (value || c->flags & F_ENDED))
+		hy_catch_up(g, s, value);
 	if (drainer)
 		hy_drain_end(g, 0);
 	else
 		hy_bury(g);
-	hy_unlock(g);
 	return result;
-refused:
-	if (drop)
-		drop(ctx);
-	errno = error;
-	return NULL;
+}
+
+#define KNOWN_FLAGS (HYPHAE_SKIP_INITIAL | HYPHAE_ONCE | HYPHAE_PREVIOUS)
+
+static struct hyphae_subscription *
+subscribe(struct hyphae_cell *handle,
+	  const struct hyphae_subscription_options *options)
+{
+	struct hyphae_subscription *result;
+	struct hy_cell *c = hy_cell(handle);
+	struct hy_extra *extra = NULL;
+	struct hy_graph *g;
+
+	if (!c || !options->fn || options->flags & ~(unsigned int)KNOWN_FLAGS) {
+		errno = handle && !c ? ESTALE : EINVAL;
+		return NULL;
+	}
+	if (hy_extra_needed(options)) {
+		extra = hy_extra_new(options);
+		if (!extra) {
+			errno = ENOMEM;
+			return NULL;
+		}
+	}
+	g = hy_graph_of(c);
+	hy_lock(g);
+	result = subscribe_locked(g, handle, extra, options);
+	hy_unlock(g);
+	if (!result)
+		hy_free(extra);
+	return result;
+}
+
+struct hyphae_subscription *
+hyphae_subscribe_with(struct hyphae_cell *cell, hyphae_subscriber_fn fn,
+		      void *ctx, void (*drop)(void *ctx), unsigned int flags)
+{
+	struct hyphae_subscription_options options = {
+		.fn = fn, .ctx = ctx, .drop = drop, .flags = flags};
+
+	return hyphae_subscribe_options(cell, &options);
+}
+
+/* Of the first header that had options. */
+#define FIRST_SIZE                                                             \
+	(offsetof(struct hyphae_subscription_options, flags) +                 \
+	 sizeof(unsigned int))
+
+/* Options of a newer header are fine as long as they are not used. */
+static bool any_unknown(const void *options, size_t size)
+{
+	const unsigned char *bytes = options;
+
+	for (size_t i = sizeof(struct hyphae_subscription_options); i < size;
+	     i++)
+		if (bytes[i])
+			return true;
+	return false;
+}
+
+struct hyphae_subscription *
+hyphae_subscribe_sized(struct hyphae_cell *cell,
+		       const struct hyphae_subscription_options *given,
+		       size_t size)
+{
+	struct hyphae_subscription_options options = {0};
+	struct hyphae_subscription *result = NULL;
+	int error;
+
+	if (!given || size < FIRST_SIZE) {
+		errno = EINVAL;
+		return NULL;
+	}
+	memcpy(&options, given,
+	       size < sizeof(options) ? size : sizeof(options));
+	if (any_unknown(given, size))
+		errno = EINVAL;
+	else
+		result = subscribe(cell, &options);
+	if (!result && options.drop) {
+		error = errno;
+		options.drop(options.ctx);
+		errno = error;
+	}
+	return result;
 }
 
 int hyphae_unsubscribe(struct hyphae_subscription *handle)
 {
-	struct hy_sub *s = sub_of(handle);
+	struct hy_sub *s = hy_sub_of(handle);
 	struct hy_graph *g;
 	int r = -ESTALE;
 
@@ -225,7 +331,7 @@ int hyphae_unsubscribe(struct hyphae_subscription *handle)
 		return -ESTALE;
 	g = hy_chunk_of(s)->graph;
 	hy_lock(g);
-	if (sub_of(handle) && !(s->flags & SUB_DEAD)) {
+	if (hy_sub_of(handle) && !(s->flags & SUB_DEAD)) {
 		hy_sub_end(g, s);
 		hy_bury(g);
 		r = 0;
@@ -236,7 +342,7 @@ int hyphae_unsubscribe(struct hyphae_subscription *handle)
 
 uint64_t hyphae_subscription_id(const struct hyphae_subscription *handle)
 {
-	struct hy_sub *s = sub_of(handle);
+	struct hy_sub *s = hy_sub_of(handle);
 	struct hy_graph *g;
 	uint64_t id = 0;
 
@@ -244,8 +350,48 @@ uint64_t hyphae_subscription_id(const struct hyphae_subscription *handle)
 		return 0;
 	g = hy_chunk_of(s)->graph;
 	hy_lock(g);
-	if (sub_of(handle) && !(s->flags & SUB_DEAD))
+	if (hy_sub_of(handle) && !(s->flags & SUB_DEAD))
 		id = s->id;
 	hy_unlock(g);
 	return id;
+}
+
+struct hyphae_cell *
+hyphae_subscription_cell(const struct hyphae_subscription *handle)
+{
+	struct hyphae_cell *cell = NULL;
+	struct hy_sub *s = hy_sub_of(handle);
+	struct hy_graph *g;
+
+	if (!s)
+		return NULL;
+	g = hy_chunk_of(s)->graph;
+	hy_lock(g);
+	if (hy_sub_of(handle) && !(s->flags & SUB_DEAD)) {
+		cell = hy_cell_handle(s->cell);
+		hy_cold_of(s->cell)->refs++;
+	}
+	hy_unlock(g);
+	return cell;
+}
+
+int hyphae_unsubscribe_all(struct hyphae_cell *handle)
+{
+	struct hy_cell *c = hy_cell(handle);
+	struct hy_graph *g;
+	int r = -ESTALE;
+
+	if (!c)
+		return hy_bad_handle(handle);
+	g = hy_graph_of(c);
+	hy_lock(g);
+	if (hy_cell(handle) && !(c->flags & F_DEAD)) {
+		for (struct hy_sub *s = c->subs; s; s = s->next)
+			if (!(s->flags & SUB_DEAD))
+				hy_sub_end(g, s);
+		hy_bury(g);
+		r = 0;
+	}
+	hy_unlock(g);
+	return r;
 }

@@ -103,6 +103,7 @@ enum hy_flags {
 	F_HOOKS = 1 << 27,   /* somebody wants to know of the first and last */
 	F_ATTENTION = 1 << 28, /* waits in graph->attention */
 	F_LINKED = 1 << 29,    /* hooks: the last one told was the first */
+	F_FRESH = 1 << 30,     /* until it has told its news: see SUB_FRESH */
 };
 #define F_ENDED (F_COMPLETE | F_FAILED)
 #define F_NEWS (F_VALUE_NEW | F_END_NEW)
@@ -236,9 +237,17 @@ struct hy_op {
 
 enum hy_sub_flags {
 	SUB_DEAD = 1,
-	SUB_STARTING = 2, /* its first call is under way on another thread */
-	SUB_MISSED = 4,	  /* meanwhile the cell fanned out */
+	SUB_STARTING = 2, /* another thread than the drainer's calls it */
+	SUB_PAUSED = 4,
+	SUB_BLOCKED = 8,
+	/* Meanwhile the cell told a value or error, and its end. */
+	SUB_MISSED = 16,
+	SUB_MISSED_END = 32,
+	SUB_FRESH = 64,	 /* it has what the cell is about to tell */
+	SUB_EXTRA = 128, /* ctx is a struct hy_extra */
 };
+#define SUB_HELD (SUB_PAUSED | SUB_BLOCKED)
+#define SUB_ANY_MISSED (SUB_MISSED | SUB_MISSED_END)
 
 struct hy_sub {
 	uint64_t id; /* 0: a free slot; ascending in order of subscription */
@@ -251,7 +260,7 @@ struct hy_sub {
 	struct hy_cell *cell;
 	void (*drop)(void *ctx);
 	uint32_t flags;
-	uint32_t reserved;
+	uint16_t pauses, blocks; /* not 0: SUB_PAUSED, SUB_BLOCKED */
 };
 
 /* What was made together; scope.c. */

@@ -98,7 +98,7 @@ static void eager_run(struct hy_graph *g, struct hy_cell *source)
 			g->deliver_limit = hy_newest_id(g);
 			hy_fanout_subs(g, e.cell, e.depth, e.cell->subs,
 				       g->deliver_limit);
-			hy_told(g, e.cell);
+			hy_told(e.cell);
 		} else {
 			g->depth = e.depth;
 			if (eager_compute(g, e.cell, e.why))
@@ -138,7 +138,7 @@ static inline void fire_alone(struct hy_graph *g, struct hy_cell *c)
 	}
 	g->deliver_limit = hy_newest_id(g);
 	hy_fanout_subs(g, c, 0, c->subs, g->deliver_limit);
-	hy_told(g, c);
+	hy_told(c);
 }
 
 /* A source changed: run what follows, or note it for the flush. */

@@ -77,8 +77,11 @@ void hy_outcome_first(struct hy_graph *g, struct hy_derived *d, int outcome);
 /* A wave for the cells that have more to say (F_MORE). */
 void hy_wave_more(struct hy_graph *g);
 
-/* Call one subscriber with one signal and see to what it returns. */
-void hy_call(struct hy_graph *g, struct hy_sub *s,
+/*
+ * Call one subscriber with one signal and see to what it returns.  False if
+ * its own clean-up kept it from being told.
+ */
+bool hy_call(struct hy_graph *g, struct hy_sub *s,
 	     const struct hyphae_signal *signal);
 
 /* Run what is queued and tell whoever has to be told. */

@@ -436,12 +436,92 @@ static void subscribing(void **state)
 	REFUSES(hyphae_subscribe_with(g->a, NULL, &drops, count_drop, 0),
 		EINVAL);
 	assert_int_equal(drops, 2);
-	REFUSES(hyphae_subscribe_with(g->a, quiet, &drops, count_drop, 2),
+	REFUSES(hyphae_subscribe_with(g->a, quiet, &drops, count_drop, 8),
 		EINVAL);
 	assert_int_equal(drops, 3);
 	REFUSES(hyphae_subscribe(g->a, NULL, NULL), EINVAL);
 	assert_int_equal(hyphae_unsubscribe(NULL), 0);
 	assert_int_equal(hyphae_subscription_id(NULL), 0);
+}
+
+static int options_refused(struct hyphae_cell *cell,
+			   const struct hyphae_subscription_options *options,
+			   size_t size)
+{
+	errno = 0;
+	return hyphae_subscribe_sized(cell, options, size) ? 0 : errno;
+}
+
+static void subscribing_with_options(void **state)
+{
+	struct garden *g = *state;
+	unsigned int drops = 0, cleanups = 0;
+	const struct hyphae_subscription_options good = {
+		.fn = quiet, .ctx = &drops, .drop = count_drop};
+	struct hyphae_subscription_options options = good;
+	struct {
+		struct hyphae_subscription_options known;
+		uint64_t later;
+	} newer = {.known = good, .later = 1};
+	struct hyphae_subscription *s;
+
+	REFUSES(hyphae_subscribe_options(g->a, NULL), EINVAL);
+	REFUSES(hyphae_subscribe_options(NULL, &options), EINVAL);
+	assert_int_equal(drops, 1);
+	options.fn = NULL;
+	REFUSES(hyphae_subscribe_options(g->a, &options), EINVAL);
+	assert_int_equal(drops, 2);
+	options = good;
+	options.cleanup = count_drop;
+	options.flags = 8;
+	REFUSES(hyphae_subscribe_options(g->a, &options), EINVAL);
+	assert_int_equal(drops, 3);
+	options.flags = ~0u;
+	REFUSES(hyphae_subscribe_options(g->a, &options), EINVAL);
+	assert_int_equal(drops, 4);
+	/* Too short to hold what was there from the beginning: untouched. */
+	assert_int_equal(options_refused(g->a, &good, 0), EINVAL);
+	assert_int_equal(options_refused(g->a, &good, 35), EINVAL);
+	assert_int_equal(drops, 4);
+	/* Of a newer header: fine unless it asks for what is not there. */
+	assert_int_equal(options_refused(g->a, &newer.known, sizeof(newer)),
+			 EINVAL);
+	assert_int_equal(drops, 5);
+	newer.later = 0;
+	newer.known.ctx = &cleanups;
+	s = hyphae_subscribe_sized(g->a, &newer.known, sizeof(newer));
+	assert_non_null(s);
+	assert_int_equal(hyphae_unsubscribe(s), 0);
+	assert_int_equal(cleanups, 1);
+	s = hyphae_subscribe_sized(g->a, &newer.known, 36);
+	assert_non_null(s);
+	assert_int_equal(hyphae_unsubscribe(s), 0);
+	assert_int_equal(cleanups, 2);
+	assert_int_equal(drops, 5);
+}
+
+static void pausing(void **state)
+{
+	struct garden *g = *state;
+	struct hyphae_subscription *s = hyphae_subscribe(g->a, quiet, NULL);
+
+	assert_int_equal(hyphae_subscription_pause(NULL), -EINVAL);
+	assert_int_equal(hyphae_subscription_resume(NULL), -EINVAL);
+	assert_int_equal(hyphae_subscription_block(NULL), -EINVAL);
+	assert_int_equal(hyphae_subscription_unblock(NULL), -EINVAL);
+	assert_null(hyphae_subscription_cell(NULL));
+	assert_int_equal(hyphae_unsubscribe_all(NULL), -EINVAL);
+	/* One is not the other. */
+	assert_int_equal(hyphae_subscription_pause(s), 0);
+	assert_int_equal(hyphae_subscription_unblock(s), -EINVAL);
+	assert_int_equal(hyphae_subscription_resume(s), 0);
+	assert_int_equal(hyphae_subscription_resume(s), -EINVAL);
+	assert_int_equal(hyphae_unsubscribe(s), 0);
+	assert_int_equal(hyphae_subscription_pause(s), -ESTALE);
+	assert_int_equal(hyphae_subscription_resume(s), -ESTALE);
+	assert_int_equal(hyphae_subscription_block(s), -ESTALE);
+	assert_int_equal(hyphae_subscription_unblock(s), -ESTALE);
+	assert_null(hyphae_subscription_cell(s));
 }
 
 static int never_run(void *ctx)
@@ -519,6 +599,12 @@ static void dead_cells(void **state)
 	struct hyphae_cell *inputs[2] = {g->a, x};
 	struct hyphae_cell_info info;
 	unsigned int drops = 0;
+	const struct hyphae_subscription_options options = {
+		.fn = quiet,
+		.ctx = &drops,
+		.drop = count_drop,
+		.cleanup = count_drop,
+	};
 	int64_t held = 5;
 	char name[8];
 
@@ -541,6 +627,9 @@ static void dead_cells(void **state)
 	REFUSES(hyphae_combine(inputs, 2, &hyphae_int64, sum, NULL), ESTALE);
 	REFUSES(hyphae_subscribe_with(x, quiet, &drops, count_drop, 0), ESTALE);
 	assert_int_equal(drops, 2);
+	REFUSES(hyphae_subscribe_options(x, &options), ESTALE);
+	assert_int_equal(drops, 3);
+	assert_int_equal(hyphae_unsubscribe_all(x), -ESTALE);
 }
 
 /* The place of a dead cell is given away: its handle fits nothing. */
@@ -581,6 +670,10 @@ static void cells_of_a_dead_graph(void **state)
 	assert_int_equal(hyphae_int64_set(x, 2), -ESTALE);
 	assert_int_equal(hyphae_cell_unref(x), -ESTALE);
 	assert_int_equal(hyphae_unsubscribe(s), -ESTALE);
+	assert_int_equal(hyphae_unsubscribe_all(x), -ESTALE);
+	assert_int_equal(hyphae_subscription_pause(s), -ESTALE);
+	assert_int_equal(hyphae_subscription_resume(s), -ESTALE);
+	assert_null(hyphae_subscription_cell(s));
 	assert_int_equal(hyphae_graph_free(next), 0);
 }
 
@@ -833,6 +926,8 @@ int main(void)
 		TEST(the_most_inputs),
 		TEST(foreign_cells),
 		TEST(subscribing),
+		TEST(subscribing_with_options),
+		TEST(pausing),
 		TEST(batches),
 		TEST(passes),
 		TEST(scopes),

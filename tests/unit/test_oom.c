@@ -108,6 +108,11 @@ static int quiet(const struct hyphae_signal *signal, void *ctx)
 	return 0;
 }
 
+static void quiet_cleanup(void *ctx)
+{
+	(void)ctx;
+}
+
 static void count_drop(void *data)
 {
 	++*(unsigned int *)data;
@@ -314,6 +319,52 @@ static int new_subscription_large(struct garden *g)
 	return made(g->subscription);
 }
 
+/* With everything a subscription can have. */
+static int new_effect(struct garden *g)
+{
+	struct hyphae_subscription_options options = {
+		.fn = quiet,
+		.ctx = &g->drops,
+		.drop = count_drop,
+		.cleanup = quiet_cleanup,
+		.flags = HYPHAE_PREVIOUS,
+	};
+
+	g->drops = 0;
+	g->subscription = hyphae_subscribe_options(g->m, &options);
+	if (g->subscription)
+		return g->drops == 0 ? 0 : -EFAULT;
+	return g->drops == 1 ? -errno : -EFAULT;
+}
+
+static int new_single_shot(struct garden *g)
+{
+	unsigned int live;
+
+	g->drops = 0;
+	g->subscription = hyphae_subscribe_with(g->a, quiet, &g->drops,
+						count_drop, HYPHAE_ONCE);
+	live = hyphae_subscription_id(g->subscription) != 0;
+	if (g->drops != 1 || live)
+		return -EFAULT;
+	return made(g->subscription);
+}
+
+/* Needs no memory: resumed, the subscriber is told. */
+static int pause_and_resume(struct garden *g)
+{
+	unsigned int calls = g->calls;
+	int r = hyphae_subscription_pause(g->sub);
+
+	if (r == 0)
+		r = hyphae_int64_set(g->a, 2);
+	if (r == 0 && g->calls != calls)
+		r = -EFAULT;
+	if (r == 0)
+		r = hyphae_subscription_resume(g->sub);
+	return r == 0 && g->calls != calls + 1 ? -EFAULT : r;
+}
+
 static int own_data(struct garden *g)
 {
 	int r;
@@ -448,21 +499,39 @@ struct step {
 #fn, fn                                                        \
 	}
 static const struct step steps[] = {
-	STEP(new_graph),	STEP(new_eager_graph),
-	STEP(new_int64),	STEP(new_string),
-	STEP(new_large),	STEP(new_map),
-	STEP(new_large_map),	STEP(new_string_map),
-	STEP(new_filter),	STEP(new_large_filter),
-	STEP(new_combine),	STEP(new_wide_combine),
-	STEP(new_subscription), STEP(new_subscription_large),
-	STEP(own_data),		STEP(set_name),
-	STEP(set_int64),	STEP(set_string),
-	STEP(set_large),	STEP(batch_of_one),
-	STEP(batch_of_large),	STEP(complete),
-	STEP(fail_string),	STEP(new_scope),
-	STEP(on_dispose),	STEP(cell_in_scope),
-	STEP(map_in_scope),	STEP(subscription_in_scope),
-	STEP(scope_in_scope),	STEP(open_pass),
+	STEP(new_graph),
+	STEP(new_eager_graph),
+	STEP(new_int64),
+	STEP(new_string),
+	STEP(new_large),
+	STEP(new_map),
+	STEP(new_large_map),
+	STEP(new_string_map),
+	STEP(new_filter),
+	STEP(new_large_filter),
+	STEP(new_combine),
+	STEP(new_wide_combine),
+	STEP(new_subscription),
+	STEP(new_subscription_large),
+	STEP(new_effect),
+	STEP(new_single_shot),
+	STEP(pause_and_resume),
+	STEP(own_data),
+	STEP(set_name),
+	STEP(set_int64),
+	STEP(set_string),
+	STEP(set_large),
+	STEP(batch_of_one),
+	STEP(batch_of_large),
+	STEP(complete),
+	STEP(fail_string),
+	STEP(new_scope),
+	STEP(on_dispose),
+	STEP(cell_in_scope),
+	STEP(map_in_scope),
+	STEP(subscription_in_scope),
+	STEP(scope_in_scope),
+	STEP(open_pass),
 };
 
 /* One try with the n-th allocation failing.  True: it had so many. */
