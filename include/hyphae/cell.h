@@ -75,6 +75,13 @@ HYPHAE_API int hyphae_cell_unref(struct hyphae_cell *cell);
  *  - from inside a subscriber: in the next wave of the same propagation,
  *  - while another thread propagates in this graph: that thread does it.
  *
+ * Threads.  So a thread that propagates works for the others, but not for
+ * ever: when it has run 64 waves for them, the next one that writes (or ends a
+ * batch, or dispatches) outside of all callbacks waits until the wave under
+ * way is over, propagates itself, its own write first, and the other returns.
+ * It waits 100 ms at most, since a subscriber of that wave may be waiting for
+ * the writer; then its write is left to the thread that propagates.
+ *
  * Returns 0, HYPHAE_UNCHANGED, or -EINVAL (not a source, wrong type),
  * -ESTALE, -ESHUTDOWN, -EPERM, -ENOMEM: nothing was stored.  After it was
  * stored it can return -ELOOP, or the first error that a subscriber returned.

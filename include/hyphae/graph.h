@@ -4,7 +4,7 @@
  *
  * Each cell belongs to one graph.  One thread at a time propagates in a
  * graph; a write from another thread meanwhile is queued and that thread
- * goes on.  More parallelism is more graphs.
+ * goes on (hyphae_cell_set(), "Threads").  More parallelism is more graphs.
  */
 #ifndef HYPHAE_GRAPH_H
 #define HYPHAE_GRAPH_H

@@ -149,10 +149,29 @@ hyphae_subscribe_options(struct hyphae_cell *cell,
 /*
  * End a subscription.  On the propagating thread it takes effect at once:
  * the subscriber is not called again, also not in this wave.  From another
- * thread a call that is under way may still finish after this returns.
+ * thread a call that is under way may still finish after this returns; see
+ * hyphae_unsubscribe_wait().
  * NULL is allowed.  -ESTALE: it has ended before.
  */
 HYPHAE_API int hyphae_unsubscribe(struct hyphae_subscription *subscription);
+
+/*
+ * The same, and when it has returned the subscriber is not running and will
+ * not run, so what its ctx points at can be freed at once.  It waits for the
+ * call that is under way on another thread, if there is one, and for nothing
+ * else: not for the rest of the wave, nor for `drop` and the last clean-up, if
+ * there are such: then free in `drop`.  Inside that call (the subscriber ends
+ * itself, on whatever detour) it does not wait.
+ *
+ * -ESTALE: it had ended before; also then no call is under way any more.
+ *
+ * Two threads that wait so for each other wait for ever: as with
+ * pthread_join(), the subscriber that is waited for must not wait for the
+ * caller, for instance for a lock that the caller holds, nor end so, in its
+ * turn, a subscription whose call the caller is in, be it of another graph.
+ */
+HYPHAE_API int
+hyphae_unsubscribe_wait(struct hyphae_subscription *subscription);
 
 /*
  * End all subscriptions of a cell, as hyphae_unsubscribe() does with one: in a

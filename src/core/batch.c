@@ -113,7 +113,7 @@ static int flush_batch(struct hy_graph *g, struct hy_batch *batch)
 		if (r == 0 && hy_watched())
 			hy_watch_batch(g, batch->pass, writes, false,
 				       coalesced);
-		return r;
+		return r ? r : hy_take_over(g);
 	}
 	hy_pass_open(g, batch->pass);
 	hy_flush(g, &batch->log);

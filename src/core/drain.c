@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "core/lazy.h"
 #include "core/log.h"
@@ -13,7 +14,7 @@
 #include "core/value.h"
 #include "core/wave.h"
 
-unsigned int hy_hand_over_waves = 64;
+unsigned int hy_hand_over_waves = 64, hy_hand_over_ms = 100;
 
 static void pass_close(struct hy_graph *g)
 {
@@ -129,7 +130,7 @@ int hy_drain_end(struct hy_graph *g, unsigned int waves)
 			hy_reap(g);
 		} else {
 			pass_close(g);
-			if (!serve(g, waves))
+			if (g->heir || !serve(g, waves))
 				break;
 			waves = 1;
 		}
@@ -137,11 +138,57 @@ int hy_drain_end(struct hy_graph *g, unsigned int waves)
 	result = g->result;
 	g->result = 0;
 	g->served = 0;
-	g->drainer = NULL;
+	g->drainer = g->heir;
+	hy_drain_left(g);
 	hy_busy(g, 0, BUSY_DRAINING | BUSY_LEFT);
-	if (hy_shared(g) && g->waiters)
+	if (hy_shared(g) && (g->waiters || g->heir))
 		pthread_cond_broadcast(&g->idle);
+	g->heir = NULL;
 	return result;
+}
+
+/*
+ * Inside a call of any graph a thread does not wait: its own drainer might
+ * wait for it in turn.
+ */
+static bool may_wait(void)
+{
+	return !hy_self.draining && !hy_self.turns && !hy_self.thread.guard;
+}
+
+static struct timespec deadline(unsigned int ms)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	t.tv_sec += ms / 1000;
+	t.tv_nsec += (long)(ms % 1000) * 1000000;
+	if (t.tv_nsec >= 1000000000) {
+		t.tv_sec++;
+		t.tv_nsec -= 1000000000;
+	}
+	return t;
+}
+
+int hy_take_over(struct hy_graph *g)
+{
+	struct hy_thread *me = hy_thread_of(g);
+	struct timespec until;
+
+	if (g->served < hy_hand_over_waves || g->heir || !may_wait())
+		return 0;
+	until = deadline(hy_hand_over_ms);
+	g->heir = me;
+	while (g->heir == me)
+		if (pthread_cond_timedwait(&g->idle, &g->lock, &until))
+			break;
+	if (g->heir == me) {
+		g->heir = NULL;
+		g->served = 0;
+		return 0;
+	}
+	hy_self.draining++;
+	return hy_drain_end(g, 1);
 }
 
 void hy_bury(struct hy_graph *g)
@@ -152,11 +199,28 @@ void hy_bury(struct hy_graph *g)
 		hy_drain_end(g, 0);
 }
 
+void hy_idle_init(struct hy_graph *g)
+{
+	pthread_condattr_t attr;
+
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&g->idle, &attr);
+	pthread_condattr_destroy(&attr);
+}
+
 void hy_wait_idle(struct hy_graph *g)
 {
 	g->waiters++;
 	pthread_cond_wait(&g->idle, &g->lock);
 	g->waiters--;
+}
+
+void hy_wait_call(struct hy_graph *g)
+{
+	g->call_waiters++;
+	pthread_cond_wait(&g->idle, &g->lock);
+	g->call_waiters--;
 }
 
 struct hy_batch *hy_batch_of(struct hy_graph *g)
@@ -215,7 +279,7 @@ static int write_locked(struct hy_graph *g, struct hy_cell *c, uint32_t what,
 		return -EAGAIN;
 	r = hy_log_put(g, log, c, what, word, error);
 	*ret_taken = r == 0;
-	return r;
+	return r || log != &g->inbox ? r : hy_take_over(g);
 }
 
 static void give_up(struct hy_graph *g, const struct hyphae_type *type,

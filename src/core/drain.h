@@ -13,10 +13,24 @@
 #include "core/watch.h"
 
 /*
- * How many waves a drainer runs for other threads before it looks for another
- * one; at least 1.  A variable for tests.
+ * Hand-over.  A drainer that has run so many waves for other threads (at least
+ * 1) is replaced by the next thread that leaves something for it: that one
+ * waits until the wave under way is over and drains what there is, its own
+ * write first.  If nobody comes the drainer goes on; nothing is stranded.
+ *
+ * Whoever waits so may be the one for whom a subscriber of that wave waits,
+ * so it waits no longer than some milliseconds; then it leaves its write to
+ * the drainer after all, which has as many waves before it again.
+ *
+ * Variables for tests.
  */
-extern unsigned int hy_hand_over_waves;
+extern unsigned int hy_hand_over_waves, hy_hand_over_ms;
+
+/*
+ * The thread has left something to the drainer: become its heir, if it wants
+ * one, and drain.  Returns what hy_drain_end() returns, or 0.
+ */
+int hy_take_over(struct hy_graph *g);
 
 /* Become the drainer; false if there is one.  The lock is held. */
 static inline bool hy_drain_begin(struct hy_graph *g)
@@ -24,8 +38,15 @@ static inline bool hy_drain_begin(struct hy_graph *g)
 	if (g->drainer)
 		return false;
 	g->drainer = hy_thread_of(g);
+	hy_self.draining += hy_shared(g);
 	hy_busy(g, BUSY_DRAINING, 0);
 	return true;
+}
+
+/* No longer: drain.c has told or replaced it; or the graph goes. */
+static inline void hy_drain_left(struct hy_graph *g)
+{
+	hy_self.draining -= hy_shared(g);
 }
 
 /* A pass begins, with the id of its batch, or 0 for a new one. */
@@ -53,6 +74,12 @@ void hy_bury(struct hy_graph *g);
 int hy_write(struct hy_graph *g, const struct hyphae_cell *handle,
 	     const struct hyphae_type *type, uint32_t what, uint64_t word,
 	     struct hy_error *error);
+
+/* Make `idle`: threads wait by the clock that nobody sets. */
+void hy_idle_init(struct hy_graph *g);
+
+/* Wait until a call of a subscriber is over, perhaps; as above. */
+void hy_wait_call(struct hy_graph *g);
 
 /* Wait until a drainer has left; the lock is let go of meanwhile. */
 void hy_wait_idle(struct hy_graph *g);

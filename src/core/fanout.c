@@ -96,16 +96,22 @@ static NOINLINE void returned(struct hy_graph *g, struct hy_sub *s, int r)
 }
 
 static inline void call(struct hy_graph *g, struct hy_sub *s,
-			const struct hyphae_signal *signal)
+			const struct hyphae_signal *signal, bool in_wave)
 {
 	/* Read under the lock: it may be ended by another thread meanwhile. */
 	hyphae_subscriber_fn fn = s->fn;
 	void *ctx = s->ctx;
 	int r;
 
-	hy_call_begin(g);
+	if (in_wave)
+		hy_turn_begin(g, s);
+	else
+		hy_call_begin(g);
 	r = fn(signal, ctx);
-	hy_call_end(g);
+	if (in_wave)
+		hy_turn_end(g);
+	else
+		hy_call_end(g);
 	if (unlikely(r))
 		returned(g, s, r);
 }
@@ -122,7 +128,7 @@ static bool tell(struct hy_graph *g, struct hy_sub *s,
 		if (r)
 			returned(g, s, r);
 	} else {
-		call(g, s, signal);
+		call(g, s, signal, false);
 	}
 	return told;
 }
@@ -134,6 +140,17 @@ bool hy_call(struct hy_graph *g, struct hy_sub *s,
 	bool told = tell(g, s, signal);
 
 	hy_stretch_end(g, saved);
+	return told;
+}
+
+static bool tell_in_wave(struct hy_graph *g, struct hy_sub *s,
+			 const struct hyphae_signal *signal)
+{
+	bool told;
+
+	hy_turn_mark(g, s);
+	told = tell(g, s, signal);
+	hy_turn_over(g);
 	return told;
 }
 
@@ -204,11 +221,11 @@ static NOINLINE bool tell_slowly(struct hy_graph *g, struct hy_sub *s)
 			signal.terminal = false;
 		}
 		if (!(c->flags & (F_FAILED | F_NONE)))
-			tell(g, s, &signal);
+			tell_in_wave(g, s, &signal);
 	}
 	if (news & F_END_NEW && hy_hold_back(s, F_END_NEW)) {
 		end_signal(&signal, c);
-		if (tell(g, s, &signal) && !(s->flags & SUB_DEAD))
+		if (tell_in_wave(g, s, &signal) && !(s->flags & SUB_DEAD))
 			hy_sub_end(g, s);
 	}
 	return news;
@@ -226,7 +243,7 @@ static NOINLINE void run_subscribers(struct hy_graph *g, struct hy_cell *c,
 	for (; s && s->id <= last; s = s->next) {
 		if (likely(plain && !s->flags)) {
 			called++;
-			call(g, s, &signal);
+			call(g, s, &signal, true);
 		} else {
 			called += tell_slowly(g, s);
 		}

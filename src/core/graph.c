@@ -35,7 +35,7 @@ struct hyphae_graph *hyphae_graph_new(unsigned int flags)
 	if (hy_shared(g))
 		g->busy = BUSY_SHARED;
 	pthread_mutex_init(&g->lock, NULL);
-	pthread_cond_init(&g->idle, NULL);
+	hy_idle_init(g);
 	/* The id is what makes the handle fit. */
 	store_release(&g->id, hy_id_new(g));
 	hy_graphs_add(g);
@@ -138,6 +138,7 @@ int hyphae_graph_free(struct hyphae_graph *handle)
 	hy_posts_close(g);
 	end_everything(g);
 	hy_reap(g);
+	hy_drain_left(g);
 	hy_unlock(g);
 	hy_graphs_remove(g);
 	forget(g);

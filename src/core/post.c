@@ -524,7 +524,7 @@ static int flush_locked(struct hy_graph *g)
 		return 0;
 	if (!hy_drain_begin(g)) {
 		leave_to_drainer(g->posts);
-		return 0;
+		return hy_take_over(g);
 	}
 	r = hy_posts_take(g);
 	drained = hy_drain_end(g, r ? 0 : 1);

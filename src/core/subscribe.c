@@ -161,8 +161,12 @@ static bool call_with(struct hy_graph *g, struct hy_sub *s, struct held *held,
 void hy_catch_up(struct hy_graph *g, struct hy_sub *s, bool value)
 {
 	bool concurrent = g->drainer != hy_thread_of(g), ended;
+	struct hy_turn turn = {s, hy_self.turns};
+	uint32_t outer = s->flags & SUB_CALLED;
 	struct hy_cell *c = s->cell;
 
+	hy_self.turns = &turn;
+	s->flags |= SUB_CALLED;
 	if (concurrent) {
 		s->flags |= SUB_STARTING;
 		g->starting++;
@@ -178,6 +182,10 @@ void hy_catch_up(struct hy_graph *g, struct hy_sub *s, bool value)
 	} while (!ended && hy_sub_is_behind(s));
 	if (ended && !(s->flags & SUB_DEAD))
 		hy_sub_end(g, s);
+	s->flags &= ~(uint32_t)SUB_CALLED | outer;
+	hy_self.turns = turn.outer;
+	if (unlikely(g->call_waiters))
+		pthread_cond_broadcast(&g->idle);
 	if (concurrent) {
 		s->flags &= ~(uint32_t)SUB_STARTING;
 		g->starting--;
@@ -335,6 +343,49 @@ int hyphae_unsubscribe(struct hyphae_subscription *handle)
 		hy_sub_end(g, s);
 		hy_bury(g);
 		r = 0;
+	}
+	hy_unlock(g);
+	return r;
+}
+
+/* Is it being called, and not by a call that this thread is inside of? */
+static bool called_elsewhere(struct hy_graph *g, const struct hy_sub *s,
+			     uint64_t id)
+{
+	const struct hy_turn *turn = hy_self.turns;
+
+	if (s->id != id)
+		return false;
+	if (g->calling == s)
+		return g->drainer != hy_thread_of(g);
+	while (turn && turn->sub != s)
+		turn = turn->outer;
+	return s->flags & SUB_CALLED && !turn;
+}
+
+int hyphae_unsubscribe_wait(struct hyphae_subscription *handle)
+{
+	struct hy_sub *s = hy_sub_of(handle);
+	struct hy_graph *g;
+	int r = -ESTALE;
+	uint64_t id;
+
+	if (!handle)
+		return 0;
+	if (!s)
+		return -ESTALE;
+	g = hy_chunk_of(s)->graph;
+	hy_lock(g);
+	if (hy_sub_of(handle)) {
+		id = s->id;
+		if (!(s->flags & SUB_DEAD)) {
+			hy_sub_end(g, s);
+			r = 0;
+		}
+		/* It is not freed while it is called; then its id is 0. */
+		while (hy_shared(g) && called_elsewhere(g, s, id))
+			hy_wait_call(g);
+		hy_bury(g);
 	}
 	hy_unlock(g);
 	return r;

@@ -20,6 +20,12 @@ struct hy_anchor {
 	uint64_t ticks, ns;
 };
 
+/* A call of a subscriber that is none of a wave; on the caller's stack. */
+struct hy_turn {
+	struct hy_sub *sub;
+	struct hy_turn *outer;
+};
+
 /* What a thread carries with it. */
 struct hy_self {
 	struct hy_thread thread;    /* for all shared graphs */
@@ -28,6 +34,8 @@ struct hy_self {
 	struct hy_scope *scope;	    /* entered last; scope.c */
 	struct hy_watcher *watcher; /* its block of records; watch.c */
 	struct hy_anchor anchor;
+	uint32_t draining;     /* shared graphs whose drainer it is */
+	struct hy_turn *turns; /* calls that it makes, beside waves */
 };
 
 extern __thread struct hy_self hy_self
@@ -115,6 +123,38 @@ static inline void hy_call_begin(struct hy_graph *g)
 static inline void hy_call_end(struct hy_graph *g)
 {
 	hy_lock(g);
+}
+
+/*
+ * The call of a subscriber in a wave.  It is known whose turn it is, so that
+ * hyphae_unsubscribe_wait() can wait for its end.  The lock is held.
+ */
+static inline void hy_turn_mark(struct hy_graph *g, struct hy_sub *s)
+{
+	if (hy_shared(g))
+		g->calling = s;
+}
+
+static inline void hy_turn_over(struct hy_graph *g)
+{
+	if (hy_shared(g)) {
+		g->calling = NULL;
+		if (unlikely(g->call_waiters))
+			pthread_cond_broadcast(&g->idle);
+	}
+}
+
+/* The same with the lock let go of meanwhile. */
+static inline void hy_turn_begin(struct hy_graph *g, struct hy_sub *s)
+{
+	hy_turn_mark(g, s);
+	hy_unlock(g);
+}
+
+static inline void hy_turn_end(struct hy_graph *g)
+{
+	hy_lock(g);
+	hy_turn_over(g);
 }
 
 static inline bool hy_guarded(struct hy_graph *g)

@@ -243,8 +243,9 @@ enum hy_sub_flags {
 	/* Meanwhile the cell told a value or error, and its end. */
 	SUB_MISSED = 16,
 	SUB_MISSED_END = 32,
-	SUB_FRESH = 64,	 /* it has what the cell is about to tell */
-	SUB_EXTRA = 128, /* ctx is a struct hy_extra */
+	SUB_FRESH = 64,	  /* it has what the cell is about to tell */
+	SUB_EXTRA = 128,  /* ctx is a struct hy_extra */
+	SUB_CALLED = 256, /* a call that is none of a wave is under way */
 };
 #define SUB_HELD (SUB_PAUSED | SUB_BLOCKED)
 #define SUB_ANY_MISSED (SUB_MISSED | SUB_MISSED_END)
@@ -430,9 +431,12 @@ struct hy_graph {
 
 	struct hy_thread solo; /* the thread of a single-threaded graph */
 	pthread_mutex_t lock;
-	pthread_cond_t idle; /* the drainer has left */
-	uint32_t waiters;    /* for that */
-	uint32_t starting;   /* SUB_STARTING: no graph_free() */
+	pthread_cond_t idle;	/* the drainer has left */
+	uint32_t waiters;	/* for that */
+	struct hy_thread *heir; /* waits to be the drainer */
+	struct hy_sub *calling; /* whom the drainer calls now */
+	uint32_t call_waiters;	/* for the end of a call; on `idle` */
+	uint32_t starting;	/* SUB_STARTING: no graph_free() */
 	struct hy_graph *list_next, *list_prev;
 };
 
