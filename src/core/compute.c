@@ -63,7 +63,7 @@ static NOINLINE int run_boxed(struct hy_graph *g, struct hy_derived *d,
 
 	if (d->op->flags & OP_SHARES) {
 		r = d->op->run(g, d, ret_word);
-		if (made_value(r))
+		if (made_value(r) && !(d->op->flags & OP_GIVES))
 			hy_box_ref(hy_box_of(*ret_word));
 		return r;
 	}

@@ -13,7 +13,8 @@
  *  - It returns a negative errno (the cell holds that error until it is
  *    computed again), or HY_VALUE or HY_KEEP, perhaps with HY_END or HY_MORE.
  *    HY_VALUE: `out` holds the value: zeroed memory for it, or with OP_SHARES
- *    a uint64_t for the word of an input (the framework takes a reference).
+ *    a uint64_t for the word of an input (the framework takes a reference), or
+ *    with OP_GIVES for one that was kept, whose reference goes to the cell.
  *  - State lies behind d->ctx; op->free gives it up.  What is kept of values
  *    is words: hy_word_ref(), hy_word_put() (value.h).
  *

@@ -217,6 +217,8 @@ enum hy_op_flags {
 	OP_STREAM = 4,
 	/* Keeps as few inputs as it likes, also none. */
 	OP_DYNAMIC = 8,
+	/* With OP_SHARES: *out comes with a reference, for the cell to take. */
+	OP_GIVES = 32,
 };
 
 /*

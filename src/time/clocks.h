@@ -29,6 +29,7 @@ struct hy_time {
 	struct hy_graph *graph;
 	struct hy_clock *clock; /* or NULL: not needed yet */
 	struct hy_heap timers;
+	size_t reserved; /* places in it that are kept for timers */
 	uint64_t target; /* until when timers run; told to `fire` */
 	bool placed;	 /* `place` is in the clock's heap */
 	bool left;	 /* the graph is being freed */

@@ -35,6 +35,31 @@ void hy_time_sync(struct hy_time *time)
 	hy_poll_tell(time);
 }
 
+/* Those with a place of their own may all be disarmed now. */
+static bool room_for_one(struct hy_time *time)
+{
+	return hy_heap_reserve(&time->timers,
+			       time->timers.count + time->reserved + 1);
+}
+
+bool hy_timer_reserve(struct hy_graph *g, struct hy_timer *t)
+{
+	struct hy_time *time = hy_time_with_clock(g);
+
+	if (!time || !room_for_one(time))
+		return false;
+	time->reserved++;
+	t->reserved = true;
+	return true;
+}
+
+void hy_timer_release(struct hy_graph *g, struct hy_timer *t)
+{
+	hy_timer_disarm(g, t);
+	g->time->reserved -= t->reserved;
+	t->reserved = false;
+}
+
 int hy_timer_arm(struct hy_graph *g, struct hy_timer *t, uint64_t due_ns)
 {
 	struct hy_time *time;
@@ -42,8 +67,7 @@ int hy_timer_arm(struct hy_graph *g, struct hy_timer *t, uint64_t due_ns)
 	if (g->freeing)
 		return -ESTALE;
 	time = hy_time_with_clock(g);
-	if (!time ||
-	    (!t->at && !hy_heap_reserve(&time->timers, time->timers.count + 1)))
+	if (!time || (!t->at && !t->reserved && !room_for_one(time)))
 		return -ENOMEM;
 	t->graph = g;
 	t->due = due_ns;

@@ -32,6 +32,7 @@ struct hy_timer {
 	uint64_t seq; /* given anew at each arming */
 	size_t at;    /* place in the heap from 1; 0: disarmed */
 	struct hy_graph *graph;
+	bool reserved;
 	void (*fire)(struct hy_graph *g, struct hy_timer *t);
 };
 
@@ -47,6 +48,14 @@ struct hy_timer {
 int hy_timer_arm(struct hy_graph *g, struct hy_timer *t, uint64_t due_ns);
 /* Disarmed already: nothing. */
 void hy_timer_disarm(struct hy_graph *g, struct hy_timer *t);
+
+/*
+ * Have a place in the heap for the timer as long as it exists, so that arming
+ * it never fails (but for -ESTALE): false without memory.  It is given back,
+ * and the timer disarmed, before its memory goes.
+ */
+bool hy_timer_reserve(struct hy_graph *g, struct hy_timer *t);
+void hy_timer_release(struct hy_graph *g, struct hy_timer *t);
 
 /* The time of the graph's clock. */
 uint64_t hy_now(struct hy_graph *g);
