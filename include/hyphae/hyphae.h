@@ -46,9 +46,11 @@
 #include <hyphae/clock.h>
 #include <hyphae/graph.h>
 #include <hyphae/operators.h>
+#include <hyphae/overflow.h>
 #include <hyphae/pass.h>
 #include <hyphae/post.h>
 #include <hyphae/scope.h>
+#include <hyphae/stream.h>
 #include <hyphae/subscription.h>
 #include <hyphae/type.h>
 
