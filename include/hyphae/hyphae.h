@@ -45,6 +45,7 @@
 #include <hyphae/cell.h>
 #include <hyphae/clock.h>
 #include <hyphae/graph.h>
+#include <hyphae/input.h>
 #include <hyphae/operators.h>
 #include <hyphae/overflow.h>
 #include <hyphae/pass.h>

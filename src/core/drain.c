@@ -18,6 +18,7 @@ unsigned int hy_hand_over_waves = 64, hy_hand_over_ms = 100;
 
 static void pass_close(struct hy_graph *g)
 {
+	g->hop = 0;
 	if (!g->pass_open)
 		return;
 	if (hy_watched())

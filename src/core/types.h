@@ -374,6 +374,11 @@ struct hy_graph {
 	bool depth_first;	      /* this wave is an eager one */
 	int result;		      /* first error of a subscriber */
 	uint32_t served;	      /* waves it ran for other threads */
+	/*
+	 * Of this pass: how many inputs and bridges, one after the other, led
+	 * to it.  A chain of them that leads back ends at the wave limit.
+	 */
+	uint32_t hop;
 	uint32_t depth;		      /* of the cell that fires (eager) */
 	uint64_t deliver_limit;	      /* newest subscription of this wave */
 	struct hy_sub *cursor;	      /* where a fan-out stopped */

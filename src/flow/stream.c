@@ -4,13 +4,13 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "flow/follow.h"
 #include "flow/handle.h"
 #include "flow/held.h"
+#include "flow/wait.h"
 
 struct hy_stream {
 	struct hy_flow flow; /* its own handle, and the subscription */
@@ -117,7 +117,6 @@ static void stream_left(void *ctx)
 static int stream_init(struct hy_stream *s, size_t capacity,
 		       enum hyphae_overflow policy)
 {
-	pthread_condattr_t attr;
 	int r;
 
 	if (policy == HYPHAE_OVERFLOW_BLOCK)
@@ -132,10 +131,7 @@ static int stream_init(struct hy_stream *s, size_t capacity,
 	}
 	s->fd = -1;
 	pthread_mutex_init(&s->lock, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&s->news, &attr);
-	pthread_condattr_destroy(&attr);
+	hy_cond_init(&s->news);
 	return 0;
 }
 
@@ -251,36 +247,18 @@ int hyphae_stream_next(struct hyphae_stream *handle,
 	return r;
 }
 
-static struct timespec deadline_in(int64_t ns)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	t.tv_sec += ns / 1000000000;
-	t.tv_nsec += ns % 1000000000;
-	if (t.tv_nsec >= 1000000000) {
-		t.tv_sec++;
-		t.tv_nsec -= 1000000000;
-	}
-	return t;
-}
-
 /* As take(), but waits; the lock is held. */
 static int take_or_wait(struct hy_stream *s, struct hyphae_item *ret_item,
 			int64_t timeout_ns)
 {
-	struct timespec deadline = {0};
-	int waited = 0, r;
+	struct timespec deadline = hy_deadline_in(timeout_ns);
+	bool timed_out = false;
+	int r;
 
-	if (timeout_ns > 0)
-		deadline = deadline_in(timeout_ns);
-	while (!(r = take(s, ret_item)) && timeout_ns && !waited) {
+	while (!(r = take(s, ret_item)) && !timed_out) {
 		s->waiters++;
-		if (timeout_ns < 0)
-			pthread_cond_wait(&s->news, &s->lock);
-		else
-			waited = pthread_cond_timedwait(&s->news, &s->lock,
-							&deadline);
+		timed_out =
+			hy_cond_wait(&s->news, &s->lock, timeout_ns, &deadline);
 		s->waiters--;
 	}
 	return r;
