@@ -67,7 +67,8 @@ HYPHAE_API void hyphae_item_release(struct hyphae_item *item);
  * ended cell it has the last value and the end.
  *
  * Returns a handle, to be given back with hyphae_stream_close(); NULL with
- * errno EINVAL (also for HYPHAE_OVERFLOW_BLOCK), ESTALE or ENOMEM.
+ * errno EINVAL (also for HYPHAE_OVERFLOW_BLOCK and other flags), ESTALE or
+ * ENOMEM.
  */
 HYPHAE_API struct hyphae_stream *hyphae_stream_new(struct hyphae_cell *cell,
 						   size_t capacity,

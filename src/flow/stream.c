@@ -159,9 +159,11 @@ struct hyphae_stream *hyphae_stream_new(struct hyphae_cell *cell,
 					unsigned int flags)
 {
 	struct hyphae_subscription *subscription;
-	int r;
-	struct hy_stream *s = stream_make(cell, capacity, policy, &r);
+	struct hy_stream *s = NULL;
+	int r = -EINVAL;
 
+	if (!(flags & ~(unsigned int)HYPHAE_SKIP_INITIAL))
+		s = stream_make(cell, capacity, policy, &r);
 	if (!s) {
 		errno = -r;
 		return NULL;
