@@ -44,6 +44,7 @@
 #include <hyphae/batch.h>
 #include <hyphae/cell.h>
 #include <hyphae/clock.h>
+#include <hyphae/dynamic.h>
 #include <hyphae/graph.h>
 #include <hyphae/input.h>
 #include <hyphae/operators.h>

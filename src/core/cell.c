@@ -11,6 +11,7 @@
 #include "core/queue.h"
 #include "core/release.h"
 #include "core/scope.h"
+#include "core/track.h"
 #include "core/utf8.h"
 #include "core/value.h"
 #include "core/wave.h"
@@ -284,6 +285,7 @@ static NOINLINE int read_slowly(const struct hyphae_cell *handle,
 				const struct hyphae_type *type, void *ret_value)
 {
 	struct hy_cell *c = hy_cell(handle);
+	struct hy_tracker *tracker;
 	struct hy_graph *g;
 	uint64_t word = 0;
 	int r;
@@ -294,12 +296,19 @@ static NOINLINE int read_slowly(const struct hyphae_cell *handle,
 		return -EINVAL;
 	g = hy_graph_of(c);
 	hy_lock(g);
-	r = hy_cell(handle) && !(c->flags & F_DEAD) ? read_locked(g, c, &word)
-						    : -ESTALE;
+	if (hy_cell(handle) && !(c->flags & F_DEAD)) {
+		if (hy_tracked())
+			hy_track_read(g, c);
+		r = read_locked(g, c, &word);
+	} else {
+		r = -ESTALE;
+	}
 	hy_unlock(g);
 	if (r)
 		return r;
+	tracker = hy_track_suspend();
 	r = hy_word_copy(g, type, word, ret_value);
+	hy_track_resume(tracker);
 	if (hy_type_boxed(type))
 		hy_box_unref(g, type, hy_box_of(word));
 	return r;
@@ -319,7 +328,8 @@ static inline bool read_fast(const struct hyphae_cell *handle,
 	uint64_t word;
 
 	if (unlikely(!c || c->type != type || !ret_value ||
-		     load_relaxed(&c->flags) & F_SLOW_READ))
+		     load_relaxed(&c->flags) & F_SLOW_READ) ||
+	    hy_tracked())
 		return false;
 	word = load_acquire(&c->word);
 	memcpy(ret_value, &word, size);

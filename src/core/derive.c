@@ -12,6 +12,7 @@
 #include "core/release.h"
 #include "core/scope.h"
 #include "core/slab.h"
+#include "core/track.h"
 #include "core/value.h"
 #include "core/wave.h"
 
@@ -218,6 +219,8 @@ static void discard(struct hy_graph *g, struct hy_derived *d)
 {
 	struct hy_cell *c = &d->cell;
 
+	if (d->op && d->op->reset)
+		d->op->reset(g, d);
 	if (c->flags & F_BOXED && c->word)
 		hy_box_put(g, c->type, hy_box_of(c->word));
 	hy_box_free_spares(c);
@@ -481,12 +484,15 @@ static int check_order(struct hy_order *order)
 struct hyphae_cell *hy_order(struct hy_order *order)
 {
 	struct hyphae_cell *handle = NULL;
+	struct hy_tracker *tracker;
 	int error = check_order(order);
 
 	if (!error) {
+		tracker = hy_track_suspend();
 		hy_lock(order->graph);
 		handle = order_locked(order->graph, order, &error);
 		hy_unlock(order->graph);
+		hy_track_resume(tracker);
 	}
 	if (!handle && error != FAILED_BEFORE)
 		errno = -error;

@@ -26,6 +26,7 @@
  *  - hy_brought() tells what an input brought since the last time: MARK_VALUE
  *    (hy_holds_value(), or an error, or neither any more), MARK_END.  At the
  *    first call what an input holds counts as brought; a past event does not.
+ *    It is forgotten when `run` returns, with OP_KEEPS when it is taken.
  *  - errors: hy_pass_error() has the cell hold an input's error, for good if
  *    it is for good.  Then return HY_KEEP.
  *  - HY_END completes the cell and lets go of its inputs.
@@ -43,7 +44,8 @@ extern const struct hy_op hy_op_map, hy_op_filter, hy_op_combine;
 /*
  * A derived cell of `op` over `inputs`, computed for the first time.
  * `type` NULL: that of the first input.  Returns a handle, or NULL and errno;
- * then the state behind ctx is still the caller's.
+ * then the state behind ctx is still the caller's, op->reset() has been called
+ * if `run` may have been, and op->free() is not.
  */
 struct hyphae_cell *hy_derive(const struct hy_op *op,
 			      struct hyphae_cell *const *inputs, size_t count,
@@ -90,6 +92,15 @@ static inline uint64_t hy_input_word(const struct hy_derived *d, uint32_t i)
 static inline uint32_t hy_brought(const struct hy_derived *d, uint32_t i)
 {
 	return d->fan_in->marks[i] & (MARK_VALUE | MARK_END);
+}
+
+/* The same, and it is seen to; for OP_KEEPS. */
+static inline uint32_t hy_take(struct hy_derived *d, uint32_t i)
+{
+	uint32_t brought = hy_brought(d, i);
+
+	d->fan_in->marks[i] &= MARK_WITHOUT | MARK_ENDED;
+	return brought;
 }
 
 static inline bool hy_holds_value(const struct hy_derived *d, uint32_t i)

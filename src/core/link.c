@@ -129,12 +129,15 @@ static void edge_moved(struct hy_edge *to, const struct hy_edge *from)
 		input->deps->prev = to; /* I1; to->prev of the only one, too */
 }
 
-static bool fan_in_grow(struct hy_graph *g, struct hy_derived *d)
+static bool fan_in_grow(struct hy_graph *g, struct hy_derived *d, uint32_t want)
 {
 	struct hy_fan_in *old = d->fan_in, *in;
+	uint32_t capacity = old->capacity * 2 > want ? old->capacity * 2 : want;
 
-	if (old->count < old->capacity)
+	if (want <= old->capacity)
 		return true;
+	if (want > HYPHAE_INPUTS_MAX)
+		return false;
 	if (g->flags & HYPHAE_EAGER) {
 		struct hy_eager_entry *stack =
 			hy_reserve(g->stack, &g->stack_capacity,
@@ -145,7 +148,7 @@ static bool fan_in_grow(struct hy_graph *g, struct hy_derived *d)
 			return false;
 		g->stack = stack;
 	}
-	in = hy_fan_in_new(old->count, old->capacity * 2);
+	in = hy_fan_in_new(old->count, capacity);
 	if (!in)
 		return false;
 	in->without = old->without;
@@ -167,7 +170,7 @@ static int free_slot(struct hy_graph *g, struct hy_derived *d)
 	for (uint32_t i = 0; i < in->count && i < 4; i++)
 		if (!in->edges[i].input)
 			return (int)i;
-	if (!fan_in_grow(g, d))
+	if (!fan_in_grow(g, d, in->count + 1))
 		return -ENOMEM;
 	return (int)d->fan_in->count++;
 }
@@ -225,6 +228,8 @@ void hy_link_remove(struct hy_graph *g, struct hy_derived *d, uint32_t i)
 	struct hy_fan_in *in = d->fan_in;
 	struct hy_cell *input = in->edges[i].input;
 
+	if (g->freeing) /* no links are mended */
+		return;
 	count_mark(&in->without, &in->marks[i], MARK_WITHOUT, false);
 	count_mark(&in->ended, &in->marks[i], MARK_ENDED, false);
 	in->marks[i] = 0;
@@ -235,6 +240,34 @@ void hy_link_remove(struct hy_graph *g, struct hy_derived *d, uint32_t i)
 	while (in->count && !in->edges[in->count - 1].input)
 		in->count--;
 	hy_cell_put(g, input);
+}
+
+int hy_relink(struct hy_graph *g, struct hy_derived *d, uint32_t keep,
+	      struct hy_cell *const *cells, uint32_t count, bool *ret_raised)
+{
+	uint32_t height = d->cell.height;
+	int result = 0;
+
+	if (!fan_in_grow(g, d, keep + count))
+		return -ENOMEM;
+	/* They are referenced by the caller: none dies in between. */
+	for (uint32_t i = d->fan_in->count; i-- > keep;)
+		hy_link_remove(g, d, i);
+	d->fan_in->count = keep;
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t at = d->fan_in->count;
+		int r = hy_raise(g, d, cells[i]);
+
+		if (r) {
+			result = r;
+			continue;
+		}
+		d->fan_in->count++;
+		hy_edge_link(g, &d->fan_in->edges[at], d, cells[i]);
+		hy_fan_in_begin(d, at);
+	}
+	*ret_raised = d->cell.height != height;
+	return result;
 }
 
 /* ---- heights ---------------------------------------------------------------- */

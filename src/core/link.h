@@ -7,6 +7,7 @@
 #ifndef HY_LINK_H
 #define HY_LINK_H
 
+#include "core/release.h"
 #include "core/types.h"
 
 /* Slots for `capacity` inputs of which `count` are in use; NULL: no memory. */
@@ -25,6 +26,22 @@ void hy_fan_in_begin(struct hy_derived *d, uint32_t i);
 void hy_edge_link(struct hy_graph *g, struct hy_edge *e,
 		  struct hy_derived *owner, struct hy_cell *input);
 
+/* A reference for an operator's state; users cannot give it back. */
+static inline struct hy_cell *hy_hold(struct hy_cell *c)
+{
+	hy_cold_of(c)->refs++;
+	hy_cold_of(c)->parked++;
+	return c;
+}
+
+static inline void hy_let_go(struct hy_graph *g, struct hy_cell *c)
+{
+	if (g->freeing) /* all are going, and it may have gone */
+		return;
+	hy_cold_of(c)->parked--;
+	hy_cell_put(g, c);
+}
+
 /*
  * For operators with OP_DYNAMIC.  hy_link_add(): follow one more input, in a
  * free slot or a new one; its place, or -ENOMEM, or -ELOOP when the cell would
@@ -36,6 +53,14 @@ void hy_edge_link(struct hy_graph *g, struct hy_edge *e,
 int hy_link_add(struct hy_graph *g, struct hy_derived *d, struct hy_cell *input,
 		bool *ret_raised);
 void hy_link_remove(struct hy_graph *g, struct hy_derived *d, uint32_t i);
+
+/*
+ * Keep the first `keep` inputs, let go of the others, and follow `cells`
+ * instead, in that order; the caller has references to these.  -ELOOP: those
+ * that would close a cycle were left out; -ENOMEM: some were.
+ */
+int hy_relink(struct hy_graph *g, struct hy_derived *d, uint32_t keep,
+	      struct hy_cell *const *cells, uint32_t count, bool *ret_raised);
 
 /*
  * The cell is about to follow `input`: let its height, and those of all below

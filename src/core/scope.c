@@ -198,6 +198,32 @@ int hyphae_scope_leave(struct hyphae_scope *handle)
 	return 0;
 }
 
+struct hyphae_scope *hy_scope_open(struct hy_graph *g,
+				   struct hy_scope **ret_outer)
+{
+	struct hy_scope *scope = hy_slot_new(g, HY_CHUNK_SCOPE);
+
+	*ret_outer = hy_self.scope;
+	if (!scope)
+		return NULL;
+	store_release(&scope->id, hy_id_new(g));
+	scope->entered = true;
+	scope->outer = hy_self.scope;
+	hy_self.scope = scope;
+	g->entered_scopes++;
+	return handle_of(scope);
+}
+
+void hy_scope_close(struct hy_graph *g, struct hyphae_scope *handle,
+		    struct hy_scope *outer)
+{
+	struct hy_scope *scope = scope_of(handle);
+
+	hy_self.scope = outer;
+	scope->entered = false;
+	g->entered_scopes--;
+}
+
 int hyphae_scope_on_dispose(struct hyphae_scope *handle, void (*fn)(void *ctx),
 			    void *ctx)
 {

@@ -18,4 +18,14 @@ struct hyphae_scope *hy_scope_any(struct hy_graph *g);
 /* The graph goes, and there was no time to dispose these. */
 void hy_scopes_free(struct hy_graph *g);
 
+/*
+ * A scope for what a function makes that an operator calls: a child of none,
+ * entered on this thread until it is closed.  NULL: no memory.  With the lock.
+ * It is disposed by hyphae_scope_dispose(), without the lock.
+ */
+struct hyphae_scope *hy_scope_open(struct hy_graph *g,
+				   struct hy_scope **ret_outer);
+void hy_scope_close(struct hy_graph *g, struct hyphae_scope *scope,
+		    struct hy_scope *outer);
+
 #endif

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What a cell comes to hold: a value, an error, or nothing. */
+#include <stdio.h>
+
 #include "core/probe.h"
 #include "core/wave.h"
 
@@ -159,4 +161,22 @@ void hy_problem(struct hy_graph *g, struct hy_cell *c, int code,
 		fn(&problem, ctx);
 		hy_guard_end(g, saved);
 	}
+}
+
+void hy_cycle_found(struct hy_graph *g, struct hy_cell *c)
+{
+	char text[128 + HYPHAE_NAME_MAX];
+	struct hy_error *error;
+
+	snprintf(text, sizeof(text),
+		 "Cell #%llu%s%s would depend on itself; that dependency was "
+		 "left out.",
+		 (unsigned long long)c->id, *c->name ? " " : "", c->name);
+	error = hy_error_new(-ELOOP, text);
+	if (c->flags & F_ERROR && hy_error_same(hy_cold_of(c)->error, error)) {
+		hy_error_unref(error);
+		return;
+	}
+	hy_set_error(g, c, error, false);
+	hy_problem(g, c, -ELOOP, text);
 }

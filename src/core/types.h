@@ -141,8 +141,8 @@ struct hy_cold {
 	uint32_t pending;
 	uint32_t log_epoch;
 	uint32_t log_index;
-	uint32_t parked; /* idle cells below that keep this one */
-	uint32_t reserved;
+	uint32_t parked; /* references of hyphae's own, beside edges and logs */
+	uint32_t read_at; /* where a tracked run noted it; track.c */
 };
 
 struct hy_owned {
@@ -219,6 +219,8 @@ enum hy_op_flags {
 	OP_DYNAMIC = 8,
 	/* With OP_SHARES: *out comes with a reference, for the cell to take. */
 	OP_GIVES = 32,
+	/* OP_SIGNALS: what was brought stays until it is taken (hy_take()). */
+	OP_KEEPS = 16,
 };
 
 /*

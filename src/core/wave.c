@@ -42,6 +42,18 @@ void hy_wave(struct hy_graph *g)
 		hy_deliver(g);
 }
 
+void hy_wave_below(struct hy_graph *g, uint32_t height)
+{
+	struct hy_derived *d;
+
+	while (hy_queue_used(&g->queue) &&
+	       hy_queue_lowest(&g->queue) <= height) {
+		d = hy_queue_pop(&g->queue);
+		if (hy_compute(g, d))
+			fire(g, &d->cell);
+	}
+}
+
 void hy_wave_more(struct hy_graph *g)
 {
 	for (size_t i = 0; i < g->more.count; i++) {

@@ -58,6 +58,9 @@ void hy_set_failure(struct hy_graph *g, struct hy_cell *c, int code);
 void hy_inherit_error(struct hy_graph *g, struct hy_cell *c,
 		      struct hy_cell *input);
 
+/* The cell depends on itself: it holds -ELOOP, and the problem is told. */
+void hy_cycle_found(struct hy_graph *g, struct hy_cell *c);
+
 /* The error has gone, and an input never had a value: nor has this cell. */
 void hy_set_none(struct hy_cell *c);
 
@@ -73,6 +76,9 @@ int hy_compute_first(struct hy_graph *g, struct hy_derived *d);
 
 /* The cell is there now: what its first `run` told beside a value. */
 void hy_outcome_first(struct hy_graph *g, struct hy_derived *d, int outcome);
+
+/* In a wave: compute what waits at most at this height, before its turn. */
+void hy_wave_below(struct hy_graph *g, uint32_t height);
 
 /* A wave for the cells that have more to say (F_MORE). */
 void hy_wave_more(struct hy_graph *g);

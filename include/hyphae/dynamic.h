@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Dynamic dependencies: cells whose inputs are found while they are computed.
+ *
+ * Heights follow by themselves: a cell that begins to follow a higher one is
+ * raised, with all that lie above it; each link costs time for every cell that
+ * it raises, and none where the order was right already.
+ *
+ * A cell that would come to depend on itself leaves that dependency out and
+ * holds the error -ELOOP, whose message names it (and the graph's problem
+ * function is told), until it is computed with other inputs.  Within one wave
+ * the order does not matter: a cycle that another cell of the same wave is
+ * about to open is none.
+ *
+ * All of them: return a new reference, or NULL with errno EINVAL, ESTALE,
+ * EXDEV or ENOMEM.  If another thread propagates when one is made, it has its
+ * first value when that is over (hyphae_settle()).  The functions run on the
+ * propagating thread; they may read, make and release cells, writing is
+ * -EPERM.  In a batch they run once, for the last values; in an eager graph at
+ * each write.  Without memory in a wave the cell holds -ENOMEM until an input
+ * changes again.  They can be lazy (hyphae_cell_set_lazy()).
+ */
+#ifndef HYPHAE_DYNAMIC_H
+#define HYPHAE_DYNAMIC_H
+
+#include <stddef.h>
+
+#include <hyphae/cell.h>
+#include <hyphae/export.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- tracked computation ------------------------------------------------ */
+
+/*
+ * Make a value in `ret` (zeroed memory of the cell's type) out of cells that
+ * the function reads, and return 0, or a negative errno and leave `ret` alone.
+ */
+typedef int (*hyphae_computed_fn)(void *ret, void *ctx);
+
+/*
+ * A cell that follows what its function reads: each cell of the graph that
+ * hyphae_cell_get() and its kin read on this thread while it runs becomes an
+ * input, found anew at each run, in the order of reading.  So a branch that is
+ * not taken is not followed, and a list may shrink and shift.
+ *
+ *  - A cell that is read and has still to be computed in this wave is computed
+ *    first: the function runs once a wave and sees nothing old.  (Where that
+ *    would nest deeper than 32 functions, or another thread is propagating
+ *    when the cell is made, the function runs a second time instead.)
+ *  - A cell may be made, read and released in the function.
+ *  - It runs whatever its inputs hold; hyphae_cell_get() gives it their error
+ *    codes.  A code that it returns and that an input holds is that input's
+ *    error, with its message.
+ *  - It completes when all that it read has ended, also when that is nothing.
+ *  - Reads of cells of other graphs, reads in functions of other cells, in
+ *    equal, copy and drop functions, and hyphae_untracked_begin() do not count.
+ */
+#define hyphae_computed(graph, type, fn, ctx)                                  \
+	hyphae_computed_at(graph, type, fn, ctx, HYPHAE_HERE)
+HYPHAE_API struct hyphae_cell *
+hyphae_computed_at(struct hyphae_graph *graph, const struct hyphae_type *type,
+		   hyphae_computed_fn fn, void *ctx, const char *site);
+
+/*
+ * What this thread reads in between is not tracked.  They nest; outside of a
+ * tracked function they do nothing.
+ */
+HYPHAE_API void hyphae_untracked_begin(void);
+HYPHAE_API void hyphae_untracked_end(void);
+
+/* ---- cells of cells --------------------------------------------------------- */
+
+/*
+ * The cell to follow for `value`: one that is made in the function, or any
+ * other of the same graph.  The cells and subscriptions that it makes belong
+ * to the operator, as if in a scope, and are released when that moves on; it
+ * keeps a reference to what is returned.  NULL: an error, errno.
+ */
+typedef struct hyphae_cell *(*hyphae_switch_fn)(const void *value, void *ctx);
+
+/*
+ * The value of the cell that fn(value of outer) gave last.  On each change of
+ * `outer` it lets go of the inner cell before that could be computed for the
+ * new value, and calls fn.  `type` is that of the inner cells, else -EINVAL.
+ *
+ * An error of `outer` or of fn stands until `outer` changes; one of the inner
+ * cell until that changes.  It fails for good when either does, and completes
+ * when both have.  Two cells: it, and a `selector` that follows `outer`.
+ */
+#define hyphae_switch_map(outer, type, fn, ctx)                                \
+	hyphae_switch_map_at(outer, type, fn, ctx, HYPHAE_HERE)
+HYPHAE_API struct hyphae_cell *
+hyphae_switch_map_at(struct hyphae_cell *outer, const struct hyphae_type *type,
+		     hyphae_switch_fn fn, void *ctx, const char *site);
+
+/*
+ * The same without letting go: the values of all inner cells, as they come.
+ * What several bring in one wave is told one a wave, oldest input first.  An
+ * inner cell that completes is let go of, with what was made for it; `max`
+ * (1 to HYPHAE_INPUTS_MAX; EINVAL) are followed at once, for one more the cell
+ * holds -ENOBUFS until `outer` changes again, and fn is not called.  Completes
+ * when `outer` and all inner cells have; fails for good when one does.
+ */
+#define hyphae_merge_map(outer, type, max, fn, ctx)                            \
+	hyphae_merge_map_at(outer, type, max, fn, ctx, HYPHAE_HERE)
+HYPHAE_API struct hyphae_cell *
+hyphae_merge_map_at(struct hyphae_cell *outer, const struct hyphae_type *type,
+		    size_t max, hyphae_switch_fn fn, void *ctx,
+		    const char *site);
+
+/* As hyphae_switch_fn, for try number 0, 1, ... */
+typedef struct hyphae_cell *(*hyphae_retry_fn)(size_t attempt, void *ctx);
+
+/*
+ * The value of the cell that fn made; when that holds an error (of either
+ * kind), or fn returns NULL, it is let go of and fn makes another, at most
+ * `retries` times, in a loop.  A value in between does not give tries back.
+ * The error of the last one stays: for good if it is for good, or if there is
+ * no cell to heal it.
+ */
+#define hyphae_retry(graph, type, retries, fn, ctx)                            \
+	hyphae_retry_at(graph, type, retries, fn, ctx, HYPHAE_HERE)
+HYPHAE_API struct hyphae_cell *hyphae_retry_at(struct hyphae_graph *graph,
+					       const struct hyphae_type *type,
+					       size_t retries,
+					       hyphae_retry_fn fn, void *ctx,
+					       const char *site);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/track.h"
+
+#include "base/alloc.h"
+#include "core/link.h"
+#include "core/queue.h"
+#include "core/wave.h"
+
+uint32_t hy_tracking;
+
+/* Runs inside runs take stack; beyond this many a run is repeated instead. */
+#define NESTED_MAX 32
+
+void hy_track_begin(struct hy_tracker *t, struct hy_graph *g,
+		    struct hy_derived *d)
+{
+	t->outer = hy_self.tracker;
+	t->graph = g;
+	t->d = d;
+	t->matched = t->nextra = t->untracked = 0;
+	t->no_memory = t->unsettled = false;
+	hy_self.tracker = t;
+	__atomic_add_fetch(&hy_tracking, 1, __ATOMIC_RELAXED);
+}
+
+void hy_track_end(struct hy_tracker *t)
+{
+	hy_self.tracker = t->outer;
+	__atomic_sub_fetch(&hy_tracking, 1, __ATOMIC_RELAXED);
+}
+
+/* The place where the cell says it was noted tells; others may write it. */
+static bool noted(const struct hy_tracker *t, struct hy_cell *c)
+{
+	uint32_t at = hy_cold_of(c)->read_at;
+
+	if (at < t->matched)
+		return t->d->fan_in->edges[at].input == c;
+	at -= t->matched;
+	return at < t->nextra && t->extra[at] == c;
+}
+
+static void note(struct hy_tracker *t, struct hy_cell *c)
+{
+	const struct hy_fan_in *in = t->d->fan_in;
+	struct hy_cell **extra;
+
+	if (!t->nextra && t->matched < in->count &&
+	    in->edges[t->matched].input == c) {
+		hy_cold_of(c)->read_at = t->matched++;
+		return;
+	}
+	if (noted(t, c))
+		return;
+	extra = hy_reserve(t->extra, &t->capacity, t->nextra + 1,
+			   sizeof(struct hy_cell *));
+	if (!extra) {
+		t->no_memory = true;
+		return;
+	}
+	t->extra = extra;
+	hy_cold_of(c)->read_at = t->matched + t->nextra;
+	extra[t->nextra++] = hy_hold(c);
+}
+
+/* Something that the cell may depend on waits to be computed. */
+static void settle(struct hy_graph *g, struct hy_tracker *t, uint32_t height)
+{
+	if (g->drainer != hy_thread_of(g) || g->settling >= NESTED_MAX) {
+		t->unsettled = true;
+		return;
+	}
+	g->settling++;
+	hy_self.tracker = NULL;
+	hy_wave_below(g, height);
+	hy_self.tracker = t;
+	g->settling--;
+}
+
+void hy_track_read(struct hy_graph *g, struct hy_cell *c)
+{
+	struct hy_tracker *t = hy_self.tracker;
+
+	if (!t || t->graph != g || t->untracked)
+		return;
+	note(t, c);
+	if (!hy_queue_used(&g->queue) || !(c->flags & F_DERIVED))
+		return;
+	if (hy_queue_lowest(&g->queue) <= c->height)
+		settle(g, t, c->height);
+}
+
+void hyphae_untracked_begin(void)
+{
+	if (hy_self.tracker)
+		hy_self.tracker->untracked++;
+}
+
+void hyphae_untracked_end(void)
+{
+	if (hy_self.tracker && hy_self.tracker->untracked)
+		hy_self.tracker->untracked--;
+}

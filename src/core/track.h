@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Tracked runs: what a function reads becomes what its cell follows.
+ *
+ * While one runs on a thread, hyphae_cell_get() of a cell of its graph notes
+ * the cell.  The reads of a run are mostly those of the run before, in the same
+ * order: as long as they are, nothing is written but a position.
+ */
+#ifndef HY_TRACK_H
+#define HY_TRACK_H
+
+#include "core/sync.h"
+
+struct hy_tracker {
+	struct hy_tracker *outer; /* suspended meanwhile */
+	struct hy_graph *graph;
+	struct hy_derived *d;
+	uint32_t matched;	/* reads that are the inputs so far, in order */
+	struct hy_cell **extra; /* reads from there on, each held */
+	uint32_t nextra;
+	size_t capacity;
+	uint32_t untracked; /* hyphae_untracked_begin() */
+	bool no_memory;
+	bool unsettled; /* read something that was yet to be computed */
+};
+
+/* Runs that track, in the whole process: makes reading look here. */
+extern uint32_t hy_tracking __attribute__((visibility("hidden")));
+
+static inline bool hy_tracked(void)
+{
+	return unlikely(load_relaxed(&hy_tracking));
+}
+
+/* From here to the end this thread's reads are those of `t`. */
+void hy_track_begin(struct hy_tracker *t, struct hy_graph *g,
+		    struct hy_derived *d);
+void hy_track_end(struct hy_tracker *t);
+
+/*
+ * Functions of other cells that are called inside a tracked run are none of
+ * its business.
+ */
+static inline struct hy_tracker *hy_track_suspend(void)
+{
+	struct hy_tracker *t = hy_self.tracker;
+
+	if (unlikely(t != NULL))
+		hy_self.tracker = NULL;
+	return t;
+}
+
+static inline void hy_track_resume(struct hy_tracker *t)
+{
+	if (unlikely(t != NULL))
+		hy_self.tracker = t;
+}
+
+/*
+ * The thread is about to read the cell: note it, and have it settle first if
+ * the wave has not come to it yet.  With the graph's lock.
+ */
+void hy_track_read(struct hy_graph *g, struct hy_cell *c);
+
+#endif

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Tracked computation: the inputs are what the function read, found anew at
+ * each run.
+ */
+#include <errno.h>
+
+#include "base/alloc.h"
+#include "core/derive.h"
+#include "core/queue.h"
+#include "core/track.h"
+#include "core/wave.h"
+
+struct computed {
+	hyphae_computed_fn fn;
+	void *ctx;
+	struct hy_tracker tracker; /* keeps its array from run to run */
+	bool running;
+	bool again; /* was to run while it ran */
+};
+
+/* An error that was read and handed on is the same error, with its message. */
+static bool adopt_error(struct hy_graph *g, struct hy_derived *d, int code)
+{
+	const struct hy_fan_in *in = d->fan_in;
+
+	for (uint32_t i = 0; i < in->count; i++) {
+		const struct hy_cell *input = in->edges[i].input;
+		struct hy_error *error, *held = hy_cold_of(&d->cell)->error;
+
+		if (!(input->flags & F_ERROR))
+			continue;
+		error = hy_cold_of(input)->error;
+		if (error->code != code)
+			continue;
+		if (!(d->cell.flags & F_ERROR) || !hy_error_same(held, error))
+			hy_set_error(g, &d->cell, hy_error_ref(error), false);
+		return true;
+	}
+	return false;
+}
+
+/* It follows itself, through whatever it read. */
+static int cycle(struct hy_graph *g, struct hy_derived *d)
+{
+	if (hy_link_later(g, d))
+		return HY_KEEP;
+	hy_cycle_found(g, &d->cell);
+	return HY_KEEP;
+}
+
+/* Follow what was read.  0, HY_KEEP if the run does not count, or an error. */
+static int relink(struct hy_graph *g, struct hy_derived *d,
+		  struct hy_tracker *t)
+{
+	bool raised = false;
+	int r = 0;
+
+	if (t->nextra || t->matched < d->fan_in->count)
+		r = hy_relink(g, d, t->matched, t->extra, t->nextra, &raised);
+	for (uint32_t i = 0; i < t->nextra; i++)
+		hy_let_go(g, t->extra[i]);
+	t->nextra = 0;
+	if (t->no_memory)
+		return -ENOMEM;
+	if (r == -ELOOP)
+		return cycle(g, d);
+	if (r)
+		return r;
+	hy_flags_set(&d->cell, 0, F_AGAIN);
+	if (t->unsettled && raised) {
+		hy_queue_push(&g->queue, d, F_VALUE_TOUCH);
+		return HY_KEEP;
+	}
+	return 0;
+}
+
+/* The value that was made does not count. */
+static void drop_made(struct hy_graph *g, struct hy_derived *d, void *out)
+{
+	const struct hyphae_type *type = d->cell.type;
+	struct hy_graph *saved;
+
+	if (!type->drop)
+		return;
+	saved = hy_guard_begin(g);
+	type->drop(out);
+	hy_guard_end(g, saved);
+}
+
+static int call(struct hy_graph *g, struct hy_derived *d, void *out)
+{
+	struct computed *s = d->ctx;
+	int r;
+
+	s->running = true;
+	hy_track_begin(&s->tracker, g, d);
+	hy_call_begin(g);
+	r = s->fn(out, s->ctx);
+	hy_call_end(g);
+	hy_track_end(&s->tracker);
+	s->running = false;
+	return r > 0 ? -EINVAL : r;
+}
+
+static int run_computed(struct hy_graph *g, struct hy_derived *d, void *out)
+{
+	struct computed *s = d->ctx;
+	int r, linked;
+
+	if (s->running) { /* what it reads depends on it */
+		s->again = true;
+		return HY_KEEP;
+	}
+	r = call(g, d, out);
+	linked = relink(g, d, &s->tracker);
+	if (s->again) {
+		s->again = false;
+		hy_queue_push(&g->queue, d, F_VALUE_TOUCH);
+		if (!linked)
+			linked = HY_KEEP;
+	}
+	if (linked) {
+		if (r == 0)
+			drop_made(g, d, out);
+		return linked;
+	}
+	if (r < 0 && adopt_error(g, d, r))
+		r = HY_KEEP;
+	if (d->fan_in->ended < d->fan_in->count)
+		return r;
+	/* Nothing that it read can change any more. */
+	if (r < 0) {
+		hy_set_failure(g, &d->cell, r);
+		r = HY_KEEP;
+	}
+	return r | HY_END;
+}
+
+static void free_computed(struct hy_graph *g, struct hy_derived *d)
+{
+	struct computed *s = d->ctx;
+
+	(void)g;
+	hy_free(s->tracker.extra);
+	hy_free(s);
+}
+
+static const struct hy_op hy_op_computed = {
+	.name = "computed",
+	.run = run_computed,
+	.free = free_computed,
+	.flags = OP_SIGNALS | OP_DYNAMIC,
+};
+
+struct hyphae_cell *hyphae_computed_at(struct hyphae_graph *graph,
+				       const struct hyphae_type *type,
+				       hyphae_computed_fn fn, void *ctx,
+				       const char *site)
+{
+	struct hy_order order = {.graph = hy_graph(graph),
+				 .op = &hy_op_computed,
+				 .type = type,
+				 .site = site};
+	struct hyphae_cell *cell;
+	struct computed *s;
+
+	if (!order.graph || !fn) {
+		errno = order.graph ? EINVAL : -hy_bad_handle(graph);
+		return NULL;
+	}
+	order.ctx = s = hy_zalloc(sizeof(*s));
+	if (!s) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	s->fn = fn;
+	s->ctx = ctx;
+	cell = hy_order(&order);
+	if (!cell)
+		hy_free(s);
+	return cell;
+}

@@ -1,0 +1,592 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Cells of cells: switch_map, merge_map, retry.
+ *
+ * Each is two cells.  The *selector* follows the outer cell and calls the
+ * user's function, which gives an inner cell; what that function makes lies in
+ * a scope of the operator's, and above the selector in height.  So a switch
+ * has let go of the old inner before that could be computed.  The cell that
+ * the user sees follows the selector and the inners.
+ */
+#include <errno.h>
+
+#include "base/alloc.h"
+#include "core/derive.h"
+#include "core/lazy.h"
+#include "core/queue.h"
+#include "core/scope.h"
+#include "core/wave.h"
+
+/* What one call of the user's function gave. */
+struct inner {
+	struct hyphae_scope *scope; /* of what it made; may be stale */
+	struct hy_cell *cell;	    /* held; NULL: nothing */
+};
+
+typedef struct hyphae_cell *(*make_fn)(void *call);
+
+static int check_inner(struct hy_graph *g, const struct hyphae_cell *handle,
+		       const struct hyphae_type *type)
+{
+	struct hy_cell *c = hy_cell(handle);
+
+	if (!handle)
+		return errno > 0 && errno <= HYPHAE_ERRNO_MAX ? -errno
+							      : -EINVAL;
+	if (!c)
+		return -ESTALE;
+	if (hy_graph_of(c) != g)
+		return -EXDEV;
+	if (c->flags & F_DEAD)
+		return -ESTALE;
+	return c->type == type ? 0 : -EINVAL;
+}
+
+static void dispose(struct hy_graph *g, struct hyphae_scope *scope)
+{
+	struct hy_graph *saved;
+
+	if (!scope)
+		return;
+	saved = hy_guard_begin(g);
+	hyphae_scope_dispose(scope);
+	hy_guard_end(g, saved);
+}
+
+static void inner_drop(struct hy_graph *g, struct inner *inner)
+{
+	struct hyphae_scope *scope = inner->scope;
+	struct hy_cell *c = inner->cell;
+
+	inner->scope = NULL;
+	inner->cell = NULL;
+	if (c)
+		hy_let_go(g, c);
+	dispose(g, scope);
+}
+
+/* Call make(call); what it makes lies above `height`. */
+static int inner_make(struct hy_graph *g, struct inner *inner, make_fn make,
+		      void *call, uint32_t height,
+		      const struct hyphae_type *type)
+{
+	uint32_t floor = g->floor;
+	struct hyphae_cell *handle;
+	struct hy_scope *outer;
+	int r;
+
+	inner->cell = NULL;
+	inner->scope = hy_scope_open(g, &outer);
+	if (!inner->scope)
+		return -ENOMEM;
+	g->floor = height > floor ? height : floor;
+	hy_call_begin(g);
+	errno = 0;
+	handle = make(call);
+	r = handle ? 0 : errno;
+	hy_call_end(g);
+	g->floor = floor;
+	hy_scope_close(g, inner->scope, outer);
+	errno = r;
+	r = check_inner(g, handle, type);
+	if (r == 0)
+		inner->cell = hy_hold(hy_cell(handle));
+	else
+		inner_drop(g, inner);
+	return r;
+}
+
+/* ---- switch_map and merge_map -------------------------------------------------- */
+
+struct flatten {
+	hyphae_switch_fn fn;
+	void *ctx;
+	const struct hyphae_type *type; /* of the inners */
+	uint32_t refs;			/* of the selector and the cell */
+	struct hy_derived *cell;	/* NULL: not there, or gone */
+	int64_t calls;			/* the selector's value */
+	uint32_t max;			/* inners at once */
+	/*
+	 * The inner of input i of the cell is inners[i]; 0, where the
+	 * selector is, holds the one that is not linked yet.
+	 */
+	struct inner *inners;
+	size_t capacity;
+};
+
+struct call {
+	struct flatten *s;
+	const void *value;
+};
+
+static struct hyphae_cell *call_fn(void *arg)
+{
+	struct call *call = arg;
+
+	return call->s->fn(call->value, call->s->ctx);
+}
+
+static void flatten_unref(struct flatten *s)
+{
+	if (--s->refs)
+		return;
+	hy_free(s->inners);
+	hy_free(s);
+}
+
+/* Inner i is over: the cell lets go of it, and what was made for it goes. */
+static void leave(struct hy_graph *g, struct flatten *s, uint32_t i)
+{
+	struct inner inner = s->inners[i];
+
+	s->inners[i] = (struct inner){NULL, NULL};
+	if (i && s->cell && i < s->cell->fan_in->count)
+		hy_link_remove(g, s->cell, i);
+	inner_drop(g, &inner);
+}
+
+static void leave_all(struct hy_graph *g, struct flatten *s)
+{
+	for (size_t i = s->capacity; i-- > 0;)
+		leave(g, s, (uint32_t)i);
+}
+
+static uint32_t count_inners(const struct flatten *s)
+{
+	uint32_t count = 0;
+
+	for (size_t i = 0; i < s->capacity; i++)
+		count += s->inners[i].cell != NULL;
+	return count;
+}
+
+/* The selector: one more inner, or another one. */
+static int select_next(struct hy_graph *g, struct hy_derived *d, void *out)
+{
+	struct flatten *s = d->ctx;
+	struct call call = {s, hy_input_value(d, 0)};
+	struct inner inner;
+	int r;
+
+	if (s->max == 1)
+		leave_all(g, s);
+	else if (count_inners(s) >= s->max)
+		return -ENOBUFS;
+	r = inner_make(g, &inner, call_fn, &call, d->cell.height, s->type);
+	if (r)
+		return r;
+	if (s->inners[0].cell) /* never linked: the cell was not computed */
+		leave(g, s, 0);
+	s->inners[0] = inner;
+	*(int64_t *)out = ++s->calls;
+	return HY_VALUE;
+}
+
+static void free_selector(struct hy_graph *g, struct hy_derived *d)
+{
+	struct flatten *s = d->ctx;
+
+	leave_all(g, s);
+	flatten_unref(s);
+}
+
+static void reset_selector(struct hy_graph *g, struct hy_derived *d)
+{
+	leave_all(g, d->ctx);
+}
+
+static const struct hy_op op_selector = {
+	.name = "selector",
+	.run = select_next,
+	.free = free_selector,
+	.reset = reset_selector,
+};
+
+/* Room for an inner at input i. */
+static bool reserve(struct flatten *s, uint32_t i)
+{
+	size_t had = s->capacity;
+	struct inner *inners =
+		hy_reserve(s->inners, &s->capacity, i + 1u, sizeof(*inners));
+
+	if (!inners)
+		return false;
+	for (size_t at = had; at < s->capacity; at++)
+		inners[at] = (struct inner){NULL, NULL};
+	s->inners = inners;
+	return true;
+}
+
+/*
+ * Follow the inner that the selector made.  0; HY_KEEP: not now, the cell is
+ * computed again; or an error.
+ */
+static int link_inner(struct hy_graph *g, struct hy_derived *d,
+		      struct flatten *s)
+{
+	bool raised = false;
+	int i;
+
+	if (!s->inners[0].cell)
+		return 0;
+	if (!reserve(s, d->fan_in->count))
+		return -ENOMEM;
+	i = hy_link_add(g, d, s->inners[0].cell, &raised);
+	if (i == -ELOOP) {
+		if (!hy_link_later(g, d)) {
+			leave(g, s, 0);
+			hy_cycle_found(g, &d->cell);
+		}
+		return HY_KEEP;
+	}
+	if (i < 0)
+		return i;
+	s->inners[i] = s->inners[0];
+	s->inners[0] = (struct inner){NULL, NULL};
+	if (!raised || !hy_queue_used(&g->queue))
+		return 0;
+	hy_queue_push(&g->queue, d, F_VALUE_TOUCH);
+	return HY_KEEP;
+}
+
+/* Input i has brought something, or has ended: what to tell of it. */
+static int hear(struct hy_graph *g, struct hy_derived *d, uint32_t i, void *out)
+{
+	uint32_t brought = hy_take(d, i);
+
+	if (!(brought & MARK_VALUE))
+		return HY_KEEP;
+	if (hy_holds_error(d, i)) {
+		hy_pass_error(g, d, i);
+		return HY_KEEP;
+	}
+	if (!hy_holds_value(d, i))
+		return HY_KEEP;
+	*(uint64_t *)out = hy_input_word(d, i);
+	return HY_VALUE;
+}
+
+/*
+ * The outer cell, or the function, stands at an error: so does this one, and
+ * the inners are not heard until that is over.
+ */
+static bool outer_error(struct hy_graph *g, struct hy_derived *d)
+{
+	hy_take(d, 0);
+	if (!hy_holds_error(d, 0))
+		return false;
+	for (uint32_t i = 1; i < d->fan_in->count; i++)
+		hy_take(d, i);
+	hy_pass_error(g, d, 0);
+	return true;
+}
+
+static int run_switch(struct hy_graph *g, struct hy_derived *d, void *out)
+{
+	struct flatten *s = d->ctx;
+	int r;
+
+	s->cell = d;
+	if (outer_error(g, d))
+		return HY_KEEP;
+	r = link_inner(g, d, s);
+	if (r)
+		return r;
+	if (d->fan_in->count < 2)
+		return hy_input_ended(d, 0) ? HY_KEEP | HY_END : HY_KEEP;
+	r = hear(g, d, 1, out);
+	if (hy_input_ended(d, 0) && hy_input_ended(d, 1))
+		r |= HY_END;
+	return r;
+}
+
+/* One value a wave; whoever is not heard now is in a wave after this one. */
+static int hear_one(struct hy_graph *g, struct hy_derived *d, struct flatten *s,
+		    void *out)
+{
+	bool heard = false, more = false;
+	int r = HY_KEEP;
+
+	for (uint32_t i = 1; i < d->fan_in->count; i++) {
+		if (!d->fan_in->edges[i].input)
+			continue;
+		if (hy_brought(d, i) & MARK_VALUE) {
+			if (heard) {
+				more = true;
+				continue;
+			}
+			heard = true;
+			r = hear(g, d, i, out);
+			if (d->cell.flags & F_FAILED)
+				return HY_KEEP;
+		}
+		if (hy_input_ended(d, i))
+			leave(g, s, i);
+	}
+	return more ? r | HY_MORE : r;
+}
+
+static int run_merge(struct hy_graph *g, struct hy_derived *d, void *out)
+{
+	struct flatten *s = d->ctx;
+	int r, linked;
+
+	s->cell = d;
+	if (outer_error(g, d))
+		return HY_KEEP;
+	linked = link_inner(g, d, s);
+	if (linked < 0)
+		return linked;
+	r = hear_one(g, d, s, out);
+	if (!linked && d->fan_in->count < 2 && hy_input_ended(d, 0) &&
+	    !(d->cell.flags & F_FAILED))
+		r |= HY_END;
+	return r;
+}
+
+static void free_flat(struct hy_graph *g, struct hy_derived *d)
+{
+	struct flatten *s = d->ctx;
+
+	(void)g;
+	s->cell = NULL;
+	flatten_unref(s);
+}
+
+static const struct hy_op op_switch = {
+	.name = "switch_map",
+	.run = run_switch,
+	.free = free_flat,
+	.flags = OP_SIGNALS | OP_SHARES | OP_DYNAMIC | OP_KEEPS,
+	.fixed = 1,
+};
+static const struct hy_op op_merge = {
+	.name = "merge_map",
+	.run = run_merge,
+	.free = free_flat,
+	.flags = OP_SIGNALS | OP_SHARES | OP_DYNAMIC | OP_KEEPS,
+	.fixed = 1,
+};
+
+/* The selector has one follower, and is computed only for it. */
+static struct hyphae_cell *follow_selector(struct hyphae_cell *selector,
+					   const struct hy_op *op,
+					   struct flatten *s, const char *site)
+{
+	struct hyphae_cell *cell;
+	struct hy_order order = {.op = op,
+				 .inputs = &selector,
+				 .count = 1,
+				 .type = s->type,
+				 .ctx = s,
+				 .site = site};
+
+	s->refs++;
+	cell = hy_order(&order);
+	if (!cell) {
+		flatten_unref(s);
+		return NULL;
+	}
+	if (hyphae_cell_set_lazy(selector) == -ENOMEM) {
+		hyphae_cell_unref(cell);
+		errno = ENOMEM;
+		return NULL;
+	}
+	return cell;
+}
+
+static struct hyphae_cell *flatten(const struct hy_op *op,
+				   struct hyphae_cell *outer,
+				   const struct hyphae_type *type,
+				   hyphae_switch_fn fn, void *ctx, size_t max,
+				   const char *site)
+{
+	struct hyphae_cell *selector, *cell = NULL;
+	struct hy_order order = {.op = &op_selector,
+				 .inputs = &outer,
+				 .count = 1,
+				 .type = &hyphae_int64,
+				 .site = site,
+				 .hidden = true};
+	struct flatten *s;
+	int error;
+
+	if (!outer)
+		return NULL;
+	if (!fn || !max || max > HYPHAE_INPUTS_MAX || hy_type_check(type)) {
+		errno = EINVAL;
+		return NULL;
+	}
+	order.ctx = s = hy_zalloc(sizeof(*s));
+	if (s && !reserve(s, 1)) {
+		hy_free(s);
+		s = NULL;
+	}
+	if (!s) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	s->fn = fn;
+	s->ctx = ctx;
+	s->type = type;
+	s->max = (uint32_t)max;
+	s->refs = 1;
+	selector = hy_order(&order);
+	if (!selector) {
+		flatten_unref(s); /* leaves errno alone */
+		return NULL;
+	}
+	cell = follow_selector(selector, op, s, site);
+	error = errno;
+	hyphae_cell_unref(selector);
+	errno = error;
+	return cell;
+}
+
+struct hyphae_cell *hyphae_switch_map_at(struct hyphae_cell *outer,
+					 const struct hyphae_type *type,
+					 hyphae_switch_fn fn, void *ctx,
+					 const char *site)
+{
+	return flatten(&op_switch, outer, type, fn, ctx, 1, site);
+}
+
+struct hyphae_cell *hyphae_merge_map_at(struct hyphae_cell *outer,
+					const struct hyphae_type *type,
+					size_t max, hyphae_switch_fn fn,
+					void *ctx, const char *site)
+{
+	return flatten(&op_merge, outer, type, fn, ctx, max, site);
+}
+
+/* ---- retry ----------------------------------------------------------------------- */
+
+struct retry {
+	hyphae_retry_fn fn;
+	void *ctx;
+	size_t retries;
+	size_t tried;
+	struct inner inner;
+};
+
+static struct hyphae_cell *call_retry(void *arg)
+{
+	struct retry *s = arg;
+
+	return s->fn(s->tried++, s->ctx);
+}
+
+static void leave_try(struct hy_graph *g, struct hy_derived *d, struct retry *s)
+{
+	if (d->fan_in->count)
+		hy_link_remove(g, d, 0);
+	inner_drop(g, &s->inner);
+}
+
+/* Make and follow the next try.  0, HY_KEEP (not now) or an error. */
+static int next_try(struct hy_graph *g, struct hy_derived *d, struct retry *s)
+{
+	bool raised = false;
+	int r;
+
+	if (!s->inner.cell) {
+		r = inner_make(g, &s->inner, call_retry, s, 0, d->cell.type);
+		if (r)
+			return r;
+	}
+	r = hy_link_add(g, d, s->inner.cell, &raised);
+	if (r < 0)
+		return r;
+	if (!raised || !hy_queue_used(&g->queue))
+		return 0;
+	hy_queue_push(&g->queue, d, F_VALUE_TOUCH);
+	return HY_KEEP;
+}
+
+/* What the try that is followed has brought. */
+static int hear_try(struct hy_graph *g, struct hy_derived *d, void *out)
+{
+	int r = hear(g, d, 0, out);
+
+	return hy_input_ended(d, 0) && !(d->cell.flags & F_FAILED) ? r | HY_END
+								   : r;
+}
+
+static int run_retry(struct hy_graph *g, struct hy_derived *d, void *out)
+{
+	struct retry *s = d->ctx;
+	int r;
+
+	for (;;) {
+		if (!d->fan_in->count) {
+			r = next_try(g, d, s);
+			if (r == HY_KEEP)
+				return r;
+		} else {
+			r = 0;
+		}
+		if (r == 0 && !hy_holds_error(d, 0))
+			return hear_try(g, d, out);
+		if (s->tried > s->retries)
+			break;
+		leave_try(g, d, s);
+	}
+	if (r == 0) /* the last one's error, which may heal */
+		return hear_try(g, d, out);
+	hy_set_error(g, &d->cell, hy_error_new(r, ""), true);
+	return HY_KEEP;
+}
+
+static void free_retry(struct hy_graph *g, struct hy_derived *d)
+{
+	struct retry *s = d->ctx;
+
+	inner_drop(g, &s->inner);
+	hy_free(s);
+}
+
+static void reset_retry(struct hy_graph *g, struct hy_derived *d)
+{
+	struct retry *s = d->ctx;
+
+	inner_drop(g, &s->inner);
+	s->tried = 0;
+}
+
+static const struct hy_op op_retry = {
+	.name = "retry",
+	.run = run_retry,
+	.free = free_retry,
+	.reset = reset_retry,
+	.flags = OP_SIGNALS | OP_SHARES | OP_DYNAMIC | OP_KEEPS,
+};
+
+struct hyphae_cell *hyphae_retry_at(struct hyphae_graph *graph,
+				    const struct hyphae_type *type,
+				    size_t retries, hyphae_retry_fn fn,
+				    void *ctx, const char *site)
+{
+	struct hy_order order = {.graph = hy_graph(graph),
+				 .op = &op_retry,
+				 .type = type,
+				 .site = site};
+	struct hyphae_cell *cell;
+	struct retry *s;
+
+	if (!order.graph || !fn) {
+		errno = order.graph ? EINVAL : -hy_bad_handle(graph);
+		return NULL;
+	}
+	order.ctx = s = hy_zalloc(sizeof(*s));
+	if (!s) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	s->fn = fn;
+	s->ctx = ctx;
+	s->retries = retries;
+	cell = hy_order(&order);
+	if (!cell)
+		hy_free(s);
+	return cell;
+}
