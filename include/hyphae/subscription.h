@@ -195,7 +195,9 @@ HYPHAE_API int hyphae_unsubscribe_all(struct hyphae_cell *cell);
  * Pauses and blocks are counted: each takes one resume or unblock.  Both can
  * be on; then what comes is lost, and what had come before the block is told
  * when neither is on any more.  A subscription whose cell ends meanwhile
- * stays until it has been told, or is unsubscribed.
+ * stays until it has been told, or is unsubscribed.  Events are not held by
+ * their cell, so those that come meanwhile are lost either way.  A lazy cell
+ * is computed for subscriptions that are held back as well.
  *
  * They take effect as hyphae_unsubscribe() does: at once on the propagating
  * thread, also inside the subscriber (for the calls after this one); from

@@ -1,240 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Subscriptions with more than a function: once, previous values, clean-up,
- * pauses and blocks, all of a cell at once; and first calls inside a wave.
- */
+/* Group F: subscriptions that end by themselves, remember, and clean up. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "fixture.h"
-
-FN(inc, in[0] + 1);
-
-/* ---- subscribing while a wave is under way -------------------------------- */
-
-/* arg: the log that subscribes to its `cell` when the input is 1. */
-static int subscribe_inside(struct node *node, const int64_t *in, size_t count,
-			    int64_t *ret)
-{
-	struct log *log = node->arg;
-
-	(void)count;
-	if (log && in[0] == node->code && !log->subscription)
-		log_subscribe(log, log->cell, (unsigned int)log->number);
-	*ret = in[0];
-	return 0;
-}
-
-static struct log *subscribes_in_a_function(struct world *w, unsigned int flags)
-{
-	struct hyphae_cell *a = source(w, 0);
-	struct node *b = derive(w, inc, a);
-	struct log *first = follow(w, b->cell);
-	struct node *m = derive(w, subscribe_inside, b->cell);
-	struct log *fresh = log_new(w, NULL, NULL);
-
-	fresh->cell = b->cell;
-	fresh->number = flags;
-	m->code = 2;
-	m->arg = fresh;
-	put(a, 1);
-	assert_log(first, "1,2");
-	assert_non_null(fresh->subscription);
-	keep_sub(w, fresh->subscription);
-	note(fresh, "next");
-	put(a, 2);
-	return fresh;
-}
-
-/* b has settled on 2 and has not told it yet: that is told once. */
-static void s05_subscribe_in_a_function(void **state)
-{
-	assert_log(subscribes_in_a_function(*state, 0), "2,next,3");
-}
-
-static void s05_skip_initial_in_a_function(void **state)
-{
-	assert_log(subscribes_in_a_function(*state, HYPHAE_SKIP_INITIAL),
-		   "next,3");
-}
-
-/* Of a cell that has not been computed: the old value, then the new one. */
-static void s05_subscribe_before_its_turn(void **state)
-{
-	struct world *w = *state;
-	struct hyphae_cell *a = source(w, 0);
-	struct node *m = derive(w, subscribe_inside, a);
-	struct node *b = derive(w, inc, a);
-	struct node *c = derive(w, inc, b->cell);
-	struct log *fresh = log_new(w, NULL, NULL);
-
-	fresh->cell = c->cell;
-	m->code = 1;
-	m->arg = fresh;
-	put(a, 1);
-	keep_sub(w, fresh->subscription);
-	assert_log(fresh, "2,3");
-	put(a, 2);
-	assert_log(fresh, "2,3,4");
-}
-
-/* arg: a log that follows its cell from the call with 1 on. */
-static int subscribe_at_one(struct log *log, const struct hyphae_signal *signal)
-{
-	struct log *fresh = log->arg;
-
-	if (signal->kind == HYPHAE_VALUE && hyphae_int64_of(signal) == 1 &&
-	    !fresh->subscription)
-		log_subscribe(fresh, fresh->cell, (unsigned int)fresh->number);
-	return 0;
-}
-
-/* A cell that is yet to call its subscribers, subscribed to by another's. */
-static void s05_subscribe_to_a_later_cell(void **state)
-{
-	struct world *w = *state;
-	struct hyphae_cell *a = source(w, 0), *b = source(w, 0);
-	struct log *fresh = log_new(w, NULL, NULL);
-	struct log *first = follow_with(w, a, subscribe_at_one, fresh, 0);
-	struct log *old = follow(w, b);
-
-	fresh->cell = b;
-	begin_batch(w);
-	put(a, 1);
-	put(b, 1);
-	end_batch(w);
-	keep_sub(w, fresh->subscription);
-	assert_log(first, "0,1");
-	assert_log(old, "0,1");
-	assert_log(fresh, "1");
-	put(b, 2);
-	assert_log(fresh, "1,2");
-	put(b, 3);
-	assert_log(fresh, "1,2,3");
-}
-
-/* The same with an end behind the value: both, once. */
-static void s05_subscribe_to_an_ending_cell(void **state)
-{
-	struct world *w = *state;
-	struct hyphae_cell *a = source(w, 0), *b = source(w, 0);
-	struct log *fresh = log_new(w, NULL, NULL);
-	struct log *old;
-
-	follow_with(w, a, subscribe_at_one, fresh, 0);
-	old = follow(w, b);
-	fresh->cell = b;
-	begin_batch(w);
-	put(a, 1);
-	put(b, 1);
-	assert_int_equal(hyphae_cell_complete(b), 0);
-	end_batch(w);
-	assert_log(old, "0,1,C");
-	assert_log(fresh, "1,C");
-	assert_int_equal(fresh->drops, 1);
-	assert_int_equal(hyphae_unsubscribe(fresh->subscription), -ESTALE);
-	assert_int_equal(targets(b), 0);
-}
-
-/* ---- logs with options ------------------------------------------------------ */
-
-/*
- * What the logs of the fixture do, and more: "0>1" with a previous value, "x"
- * for a clean-up, "d" for the drop.  Static, for what the teardown calls.
- */
-struct effect {
-	struct world *world;
-	struct hyphae_subscription *subscription;
-	struct log *log; /* its text; never subscribed */
-	int (*hook)(struct effect *effect, const struct hyphae_signal *signal);
-	void (*on_cleanup)(struct effect *effect);
-	void *arg;
-	int code;
-	unsigned int calls, cleanups, drops, depth, deepest;
-};
-
-static int effect_call(const struct hyphae_signal *signal, void *ctx)
-{
-	struct effect *e = ctx;
-	const int64_t *previous = signal->previous;
-	char before[32] = "";
-	int r = 0;
-
-	e->calls++;
-	if (++e->depth > e->deepest)
-		e->deepest = e->depth;
-	if (previous)
-		snprintf(before, sizeof(before), "%lld>", (long long)*previous);
-	if (signal->kind == HYPHAE_VALUE)
-		note(e->log, "%s%lld", before,
-		     (long long)hyphae_int64_of(signal));
-	else if (signal->kind == HYPHAE_COMPLETE)
-		note(e->log, "%sC", before);
-	else
-		note(e->log, "%sE(%d)%s", before, signal->code,
-		     signal->terminal ? "!" : "");
-	if (e->hook)
-		r = e->hook(e, signal);
-	e->depth--;
-	return r;
-}
-
-static void effect_cleanup(void *ctx)
-{
-	struct effect *e = ctx;
-
-	e->cleanups++;
-	if (++e->depth > e->deepest)
-		e->deepest = e->depth;
-	note(e->log, "x");
-	if (e->on_cleanup)
-		e->on_cleanup(e);
-	e->depth--;
-}
-
-static void effect_dropped(void *ctx)
-{
-	struct effect *e = ctx;
-
-	e->drops++;
-	note(e->log, "d");
-}
-
-static struct hyphae_subscription *effect_subscribe(struct effect *e,
-						    struct hyphae_cell *cell,
-						    unsigned int flags,
-						    bool cleanup)
-{
-	struct hyphae_subscription_options options = {
-		.fn = effect_call,
-		.ctx = e,
-		.drop = effect_dropped,
-		.cleanup = cleanup ? effect_cleanup : NULL,
-		.flags = flags,
-	};
-
-	e->subscription = hyphae_subscribe_options(cell, &options);
-	return e->subscription;
-}
-
-static void effect_init(struct world *w, struct effect *e)
-{
-	memset(e, 0, sizeof(*e));
-	e->world = w;
-	e->log = log_new(w, NULL, NULL);
-}
-
-static void effect_start(struct world *w, struct effect *e,
-			 struct hyphae_cell *cell, unsigned int flags,
-			 bool cleanup)
-{
-	effect_init(w, e);
-	keep_sub(w, effect_subscribe(e, cell, flags, cleanup));
-}
-
-#define assert_effect(e, expected) assert_log((e)->log, expected)
+#include "effect.h"
 
 /* ---- once ------------------------------------------------------------------- */
 
@@ -880,519 +651,99 @@ static void f03_graph_freed(void **state)
 	assert_int_equal(hyphae_unsubscribe(e.subscription), -ESTALE);
 }
 
-/* ---- pause and block ----------------------------------------------------------- */
+/* ---- many of them --------------------------------------------------------------- */
 
-static void f04_pause_and_resume(void **state)
+static void note_number(struct effect *e)
+{
+	note(e->log, "%d", e->code);
+}
+
+/* Last made first, children in their turn. */
+static void x05_cleanup_in_scopes(void **state)
 {
 	struct world *w = *state;
 	struct hyphae_cell *a = source(w, 0);
-	struct log *log = follow(w, a), *other = follow(w, a);
-
-	assert_int_equal(hyphae_subscription_pause(log->subscription), 0);
-	put(a, 1);
-	put(a, 2);
-	assert_log(log, "0");
-	assert_int_equal(hyphae_subscription_resume(log->subscription), 0);
-	assert_log(log, "0,2");
-	put(a, 3);
-	assert_log(log, "0,2,3");
-	/* Nothing was told, so nothing is. */
-	assert_int_equal(hyphae_subscription_pause(log->subscription), 0);
-	assert_int_equal(hyphae_int64_set(a, 3), HYPHAE_UNCHANGED);
-	assert_int_equal(hyphae_subscription_resume(log->subscription), 0);
-	assert_log(log, "0,2,3");
-	assert_log(other, "0,1,2,3");
-	assert_int_equal(hyphae_subscription_resume(log->subscription),
-			 -EINVAL);
-	assert_int_equal(hyphae_subscription_unblock(log->subscription),
-			 -EINVAL);
-}
-
-/* In two waves it has told something; in one batch it has not. */
-static void f04_there_and_back(void **state)
-{
-	struct world *w = *state;
-	struct hyphae_cell *a = source(w, 0);
-	struct log *log = follow(w, a);
-
-	assert_int_equal(hyphae_subscription_pause(log->subscription), 0);
-	put(a, 1);
-	put(a, 0);
-	assert_int_equal(hyphae_subscription_resume(log->subscription), 0);
-	assert_log(log, "0,0");
-	assert_int_equal(hyphae_subscription_pause(log->subscription), 0);
-	begin_batch(w);
-	put(a, 1);
-	put(a, 0);
-	end_batch(w);
-	assert_int_equal(hyphae_subscription_resume(log->subscription), 0);
-	assert_log(log, "0,0");
-}
-
-static void f04_block(void **state)
-{
-	struct world *w = *state;
-	struct hyphae_cell *a = source(w, 0);
-	struct log *log = follow(w, a);
-
-	assert_int_equal(hyphae_subscription_block(log->subscription), 0);
-	put(a, 1);
-	assert_int_equal(hyphae_subscription_unblock(log->subscription), 0);
-	assert_log(log, "0");
-	put(a, 2);
-	assert_log(log, "0,2");
-}
-
-static void f04_counted(void **state)
-{
-	struct world *w = *state;
-	struct hyphae_cell *a = source(w, 0);
-	struct log *log = follow(w, a);
-	int i, r = 0;
-
-	assert_int_equal(hyphae_subscription_pause(log->subscription), 0);
-	assert_int_equal(hyphae_subscription_pause(log->subscription), 0);
-	put(a, 1);
-	assert_int_equal(hyphae_subscription_resume(log->subscription), 0);
-	put(a, 2);
-	assert_log(log, "0");
-	assert_int_equal(hyphae_subscription_resume(log->subscription), 0);
-	assert_log(log, "0,2");
-	for (i = 0; i < 65535; i++)
-		r |= hyphae_subscription_block(log->subscription);
-	assert_int_equal(r, 0);
-	assert_int_equal(hyphae_subscription_block(log->subscription),
-			 -EOVERFLOW);
-	for (i = 0; i < 65535; i++)
-		r |= hyphae_subscription_unblock(log->subscription);
-	assert_int_equal(r, 0);
-	put(a, 3);
-	assert_log(log, "0,2,3");
-}
-
-/* What came before the block is told when neither is on any more. */
-static void f04_paused_and_blocked(void **state)
-{
-	struct world *w = *state;
-	struct hyphae_cell *a = source(w, 0);
-	struct log *log = follow(w, a);
-	struct hyphae_subscription *s = log->subscription;
-
-	assert_int_equal(hyphae_subscription_pause(s), 0);
-	assert_int_equal(hyphae_subscription_block(s), 0);
-	put(a, 1);
-	assert_int_equal(hyphae_subscription_resume(s), 0);
-	assert_int_equal(hyphae_subscription_unblock(s), 0);
-	assert_log(log, "0");
-	assert_int_equal(hyphae_subscription_pause(s), 0);
-	put(a, 2);
-	assert_int_equal(hyphae_subscription_block(s), 0);
-	assert_int_equal(hyphae_subscription_resume(s), 0);
-	assert_log(log, "0");
-	put(a, 3);
-	assert_int_equal(hyphae_subscription_unblock(s), 0);
-	assert_log(log, "0,3");
-}
-
-static void f04_cell_ends_meanwhile(void **state)
-{
-	struct world *w = *state;
-	struct hyphae_cell *a = source(w, 0);
-	struct log *paused = follow(w, a), *blocked = follow(w, a);
-	struct log *quiet = follow(w, a), *stopped = follow(w, a);
-
-	assert_int_equal(hyphae_subscription_pause(paused->subscription), 0);
-	assert_int_equal(hyphae_subscription_pause(stopped->subscription), 0);
-	assert_int_equal(hyphae_subscription_block(blocked->subscription), 0);
-	put(a, 1);
-	/* This one misses the end only. */
-	assert_int_equal(hyphae_subscription_pause(quiet->subscription), 0);
-	assert_int_equal(hyphae_cell_complete(a), 0);
-	assert_int_equal(targets(a), 4);
-	assert_int_equal(hyphae_subscription_resume(paused->subscription), 0);
-	assert_log(paused, "0,1,C");
-	assert_int_equal(paused->drops, 1);
-	assert_int_equal(hyphae_subscription_unblock(blocked->subscription), 0);
-	assert_log(blocked, "0,C");
-	assert_int_equal(hyphae_subscription_resume(quiet->subscription), 0);
-	assert_log(quiet, "0,1,C");
-	stop(stopped);
-	assert_log(stopped, "0");
-	assert_int_equal(stopped->drops, 1);
-	assert_int_equal(targets(a), 0);
-	assert_int_equal(hyphae_subscription_resume(paused->subscription),
-			 -ESTALE);
-	assert_int_equal(hyphae_subscription_pause(paused->subscription),
-			 -ESTALE);
-}
-
-static void f04_cell_fails_meanwhile(void **state)
-{
-	struct world *w = *state;
-	struct hyphae_cell *a = source(w, 0);
-	struct log *log = follow(w, a), *blocked = follow(w, a);
-
-	assert_int_equal(hyphae_subscription_pause(log->subscription), 0);
-	assert_int_equal(hyphae_subscription_block(blocked->subscription), 0);
-	begin_batch(w);
-	put(a, 1);
-	assert_int_equal(hyphae_cell_fail(a, -EIO, "gone"), 0);
-	end_batch(w);
-	assert_int_equal(hyphae_subscription_resume(log->subscription), 0);
-	assert_log(log, "0,E(-5)!");
-	assert_int_equal(hyphae_subscription_unblock(blocked->subscription), 0);
-	assert_log(blocked, "0,E(-5)!");
-	assert_int_equal(live_subs(w), 0);
-}
-
-static void f04_errors_meanwhile(void **state)
-{
-	struct world *w = *state;
-	struct hyphae_cell *a = source(w, 0);
-	struct node *b = derive(w, fail_at_one, a);
-	struct log *log = follow(w, b->cell);
-
-	assert_int_equal(hyphae_subscription_pause(log->subscription), 0);
-	put(a, 1);
-	assert_int_equal(hyphae_subscription_resume(log->subscription), 0);
-	assert_log(log, "0,E(-5)");
-	assert_int_equal(hyphae_subscription_pause(log->subscription), 0);
-	put(a, 2);
-	put(a, 1);
-	put(a, 3);
-	assert_int_equal(hyphae_subscription_resume(log->subscription), 0);
-	assert_log(log, "0,E(-5),3");
-}
-
-static int pause_self(struct effect *e, const struct hyphae_signal *signal)
-{
-	(void)signal;
-	e->code = hyphae_subscription_pause(e->subscription);
-	return 0;
-}
-
-static int pause_and_resume_self(struct effect *e,
-				 const struct hyphae_signal *signal)
-{
-	(void)signal;
-	e->code = hyphae_subscription_pause(e->subscription);
-	if (!e->code)
-		e->code = hyphae_subscription_resume(e->subscription);
-	return 0;
-}
-
-static void f04_pause_in_its_own_call(void **state)
-{
-	struct world *w = *state;
-	struct hyphae_cell *a = source(w, 0);
-	static struct effect e, nothing;
-
-	effect_start(w, &e, a, 0, false);
-	effect_start(w, &nothing, a, 0, false);
-	e.hook = pause_self;
-	nothing.hook = pause_and_resume_self;
-	e.code = nothing.code = 1;
-	put(a, 1);
-	assert_int_equal(e.code, 0);
-	assert_int_equal(nothing.code, 0);
-	put(a, 2);
-	assert_effect(&e, "0,1");
-	assert_effect(&nothing, "0,1,2");
-	/* It pauses itself again in the call that resuming makes. */
-	assert_int_equal(hyphae_subscription_resume(e.subscription), 0);
-	assert_effect(&e, "0,1,2");
-	put(a, 3);
-	assert_effect(&e, "0,1,2");
-	assert_int_equal(e.deepest, 1);
-	assert_int_equal(nothing.deepest, 1);
-}
-
-/* Between the value and the end of one fan-out. */
-static void f04_pause_before_the_end(void **state)
-{
-	struct world *w = *state;
-	struct hyphae_cell *a = source(w, 0);
-	static struct effect e;
-
-	effect_start(w, &e, a, 0, false);
-	e.hook = pause_self;
-	begin_batch(w);
-	put(a, 1);
-	assert_int_equal(hyphae_cell_complete(a), 0);
-	end_batch(w);
-	assert_effect(&e, "0,1");
-	assert_int_equal(targets(a), 1);
-	assert_int_equal(hyphae_subscription_resume(e.subscription), 0);
-	assert_effect(&e, "0,1,C,d");
-}
-
-/* Paused in the call that tells the end: that was the last one. */
-static void f04_pause_in_the_last_call(void **state)
-{
-	struct world *w = *state;
-	struct hyphae_cell *a = source(w, 0);
-	static struct effect e;
-
-	effect_start(w, &e, a, 0, false);
-	e.hook = pause_self;
-	assert_int_equal(hyphae_cell_complete(a), 0);
-	assert_int_equal(e.code, 0);
-	assert_effect(&e, "0,C,d");
-	assert_int_equal(targets(a), 0);
-}
-
-/* arg: another effect, resumed in the call with `code`. */
-static int resume_other(struct effect *e, const struct hyphae_signal *signal)
-{
-	struct effect *other = e->arg;
-
-	if (signal->kind == HYPHAE_VALUE && hyphae_int64_of(signal) == e->code)
-		other->code = hyphae_subscription_resume(other->subscription);
-	return 0;
-}
-
-/* By one before it, and by one behind it: at once, and once. */
-static void f04_resume_in_a_wave(void **state)
-{
-	struct world *w = *state;
-	struct hyphae_cell *a = source(w, 0);
-	static struct effect before, paused, behind;
-
-	effect_start(w, &before, a, 0, false);
-	effect_start(w, &paused, a, 0, false);
-	effect_start(w, &behind, a, 0, false);
-	before.arg = behind.arg = &paused;
-	before.hook = behind.hook = resume_other;
-	before.code = 2;
-	behind.code = 4;
-	paused.code = 1;
-	assert_int_equal(hyphae_subscription_pause(paused.subscription), 0);
-	put(a, 1);
-	put(a, 2);
-	assert_int_equal(paused.code, 0);
-	assert_effect(&paused, "0,2");
-	put(a, 3);
-	assert_effect(&paused, "0,2,3");
-	assert_int_equal(hyphae_subscription_pause(paused.subscription), 0);
-	paused.code = 1;
-	put(a, 4);
-	assert_int_equal(paused.code, 0);
-	assert_effect(&paused, "0,2,3,4");
-	put(a, 5);
-	assert_effect(&paused, "0,2,3,4,5");
-}
-
-/* It missed nothing before this wave: its turn in the wave is what tells it. */
-static void f04_resume_before_its_turn(void **state)
-{
-	struct world *w = *state;
-	struct hyphae_cell *a = source(w, 0);
-	static struct effect before, paused;
-
-	effect_start(w, &before, a, 0, false);
-	effect_start(w, &paused, a, 0, false);
-	before.arg = &paused;
-	before.hook = resume_other;
-	before.code = 1;
-	assert_int_equal(hyphae_subscription_pause(paused.subscription), 0);
-	put(a, 1);
-	assert_effect(&paused, "0,1");
-	put(a, 2);
-	assert_effect(&paused, "0,1,2");
-}
-
-/* By a subscriber of another cell, before and after its own was told. */
-static void f04_resume_by_another_cell(void **state)
-{
-	struct world *w = *state;
-	struct hyphae_cell *a = source(w, 0);
-	struct node *b = derive(w, inc, a);
-	static struct effect before, paused, behind;
-
-	effect_start(w, &before, a, 0, false);
-	effect_start(w, &paused, b->cell, 0, false);
-	effect_start(w, &behind, a, 0, false);
-	before.arg = behind.arg = &paused;
-	before.hook = behind.hook = resume_other;
-	before.code = 2;
-	behind.code = 4;
-	assert_int_equal(hyphae_subscription_pause(paused.subscription), 0);
-	put(a, 1);
-	begin_batch(w);
-	put(a, 2);
-	end_batch(w);
-	assert_effect(&paused, "1,3");
-	assert_int_equal(hyphae_subscription_pause(paused.subscription), 0);
-	put(a, 3);
-	begin_batch(w);
-	put(a, 4);
-	end_batch(w);
-	assert_effect(&paused, "1,3,5");
-	put(a, 5);
-	assert_effect(&paused, "1,3,5,6");
-}
-
-static void f04_once_and_pause(void **state)
-{
-	struct world *w = *state;
-	struct hyphae_cell *a = source(w, 0);
-	static struct effect e, ended;
-
-	effect_start(w, &e, a, HYPHAE_ONCE | HYPHAE_SKIP_INITIAL, true);
-	effect_start(w, &ended, a, HYPHAE_ONCE | HYPHAE_SKIP_INITIAL, true);
-	assert_int_equal(hyphae_subscription_pause(e.subscription), 0);
-	assert_int_equal(hyphae_subscription_pause(ended.subscription), 0);
-	put(a, 1);
-	put(a, 2);
-	assert_effect(&e, "");
-	assert_int_equal(hyphae_subscription_resume(e.subscription), 0);
-	assert_effect(&e, "2,x,d");
-	assert_int_equal(hyphae_cell_complete(a), 0);
-	assert_int_equal(hyphae_subscription_resume(ended.subscription), 0);
-	assert_effect(&ended, "2,x,d");
-	assert_int_equal(live_subs(w), 0);
-}
-
-static void f04_unsubscribe_while_paused(void **state)
-{
-	struct world *w = *state;
-	struct hyphae_cell *a = source(w, 0);
-	static struct effect e;
-
-	effect_start(w, &e, a, 0, true);
-	assert_int_equal(hyphae_subscription_pause(e.subscription), 0);
-	put(a, 1);
-	assert_int_equal(hyphae_unsubscribe(e.subscription), 0);
-	assert_effect(&e, "0,x,d");
-	assert_int_equal(hyphae_subscription_resume(e.subscription), -ESTALE);
-	assert_int_equal(hyphae_subscription_block(e.subscription), -ESTALE);
-	assert_int_equal(hyphae_subscription_unblock(e.subscription), -ESTALE);
-}
-
-static int fail_always(struct effect *e, const struct hyphae_signal *signal)
-{
-	(void)e;
-	(void)signal;
-	return -EBADMSG;
-}
-
-/* A failure of the call goes to the problem function, not to the caller. */
-static void f04_resumed_call_fails(void **state)
-{
-	struct world *w = *state;
-	struct hyphae_cell *a = source(w, 0);
-	static struct effect e;
-
-	effect_start(w, &e, a, 0, false);
-	e.hook = fail_always;
-	assert_int_equal(hyphae_subscription_pause(e.subscription), 0);
-	put(a, 1);
-	assert_int_equal(w->problems, 0);
-	assert_int_equal(hyphae_subscription_resume(e.subscription), 0);
-	assert_int_equal(w->problems, 1);
-	assert_int_equal(w->problem_code, -EBADMSG);
-	assert_effect(&e, "0,1");
-	e.hook = NULL;
-	put(a, 2);
-	assert_effect(&e, "0,1,2");
-}
-
-/* What the resumed subscriber writes is done when resuming returns. */
-static void f04_resumed_call_writes(void **state)
-{
-	struct world *w = *state;
-	struct hyphae_cell *a = source(w, 0), *b = source(w, 0);
-	struct log *seen = follow(w, b);
-	static struct effect e;
-
-	effect_start(w, &e, a, HYPHAE_SKIP_INITIAL, false);
-	e.hook = write_back;
-	e.arg = b;
-	assert_int_equal(hyphae_subscription_pause(e.subscription), 0);
-	put(a, 6);
-	assert_int_equal(hyphae_subscription_resume(e.subscription), 0);
-	assert_log(seen, "0,7");
-}
-
-/* ---- all of a cell, and which cell ------------------------------------------------- */
-
-struct sweep {
-	struct hyphae_cell *cell;
-	int code;
-	struct hyphae_cell_info info;
-};
-
-static int unsubscribe_all(struct effect *e, const struct hyphae_signal *signal)
-{
-	struct sweep *sweep = e->arg;
-
-	if (hyphae_int64_of(signal) != 1)
-		return 0;
-	sweep->code = hyphae_unsubscribe_all(sweep->cell);
-	return hyphae_cell_info(sweep->cell, &sweep->info);
-}
-
-static void s06_all_at_once_in_a_call(void **state)
-{
-	struct world *w = *state;
-	struct hyphae_cell *a = source(w, 0);
-	struct node *b = derive(w, inc, a);
-	struct sweep sweep = {.cell = a, .code = 1};
-	struct log *of_b = follow(w, b->cell);
-	struct hyphae_cell_info info;
-	static struct effect s[5];
+	struct hyphae_scope *outer = hyphae_scope_new(w->graph), *inner;
+	struct log *order = log_new(w, NULL, NULL);
+	static struct effect e[4];
 	int i;
 
-	for (i = 0; i < 5; i++)
-		effect_start(w, &s[i], a, i ? 0 : HYPHAE_PREVIOUS, i == 2);
-	s[0].hook = unsubscribe_all;
-	s[0].arg = &sweep;
-	assert_int_equal(hyphae_subscription_pause(s[3].subscription), 0);
-	assert_int_equal(hyphae_cell_info(a, &info), 0);
-	assert_int_equal(info.targets, 6);
-	assert_int_equal(info.subscriptions, 5);
-	put(a, 1);
-	assert_int_equal(sweep.code, 0);
-	assert_int_equal(sweep.info.subscriptions, 0);
-	assert_int_equal(sweep.info.targets, 1);
-	assert_effect(&s[0], "0,0>1,d");
-	assert_effect(&s[1], "0,d");
-	assert_effect(&s[2], "0,x,d");
-	assert_effect(&s[3], "0,d");
-	assert_effect(&s[4], "0,d");
-	put(a, 2);
-	assert_effect(&s[0], "0,0>1,d");
-	/* Derived cells and their subscribers go on. */
-	assert_log(of_b, "1,2,3");
-	assert_int_equal(hyphae_unsubscribe_all(a), 0);
+	for (i = 0; i < 4; i++) {
+		effect_init(w, &e[i]);
+		e[i].log = order;
+		e[i].on_cleanup = note_number;
+		e[i].code = i + 1;
+	}
+	assert_int_equal(hyphae_scope_enter(outer), 0);
+	assert_non_null(effect_subscribe(&e[0], a, 0, true));
+	assert_non_null(effect_subscribe(&e[1], a, 0, true));
+	inner = hyphae_scope_new(w->graph);
+	assert_int_equal(hyphae_scope_enter(inner), 0);
+	assert_non_null(effect_subscribe(&e[2], a, 0, true));
+	assert_int_equal(hyphae_scope_leave(inner), 0);
+	assert_non_null(effect_subscribe(&e[3], a, 0, true));
+	assert_int_equal(hyphae_scope_leave(outer), 0);
+	note(order, "end");
+	assert_int_equal(hyphae_scope_dispose(outer), 0);
+	assert_log(order, "0,0,0,0,end,x,4,d,x,3,d,x,2,d,x,1,d");
 }
 
-static void f05_cell_of_a_subscription(void **state)
-{
-	struct world *w = *state;
-	struct hyphae_cell *a = source(w, 0);
-	struct log *log = follow(w, a);
-	struct hyphae_cell *cell = hyphae_subscription_cell(log->subscription);
-	struct hyphae_subscription *s = log->subscription;
+#define CHAIN 10000
 
-	assert_ptr_equal(cell, a);
-	let_go(w, a);
-	stop(log);
-	/* A reference of its own. */
-	assert_int_equal(value(cell), 0);
-	assert_null(hyphae_subscription_cell(s));
-	assert_int_equal(hyphae_cell_unref(cell), 0);
-	assert_int_equal(live_cells(w), 0);
+struct link {
+	struct hyphae_subscription *subscription;
+	struct link *next;
+	bool cleaned;
+};
+
+static int quiet(const struct hyphae_signal *signal, void *ctx)
+{
+	(void)signal;
+	(void)ctx;
+	return 0;
+}
+
+static void end_the_next(void *ctx)
+{
+	struct link *link = ctx;
+
+	link->cleaned = true;
+	if (link->next)
+		hyphae_unsubscribe(link->next->subscription);
+}
+
+static const char *chain_of_cleanups(void *arg)
+{
+	struct world *w = arg;
+	static struct link links[CHAIN];
+	struct hyphae_subscription_options options = {.fn = quiet,
+						      .cleanup = end_the_next};
+	struct hyphae_cell *a = hyphae_int64_new(w->graph, 0);
+	int i;
+
+	for (i = CHAIN - 1; i >= 0; i--) {
+		links[i] = (struct link){.next = i + 1 < CHAIN ? &links[i + 1]
+							       : NULL};
+		options.ctx = &links[i];
+		links[i].subscription = hyphae_subscribe_options(a, &options);
+		CHECK(links[i].subscription);
+	}
+	CHECK(hyphae_unsubscribe(links[0].subscription) == 0);
+	for (i = 0; i < CHAIN; i++)
+		CHECK(links[i].cleaned);
+	CHECK(targets(a) == 0);
+	CHECK(hyphae_cell_unref(a) == 0);
+	return NULL;
+}
+
+static void x07_chain_of_cleanups(void **state)
+{
+	on_small_stack(65536, chain_of_cleanups, *state);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		CASE(s05_subscribe_in_a_function),
-		CASE(s05_skip_initial_in_a_function),
-		CASE(s05_subscribe_before_its_turn),
-		CASE(s05_subscribe_to_a_later_cell),
-		CASE(s05_subscribe_to_an_ending_cell),
 		CASE(f01_once_with_the_current_value),
 		CASE(f01_once_skipping_it),
 		CASE(f01_once_without_options),
@@ -1420,26 +771,8 @@ int main(void)
 		CASE(f03_cleanup_pauses),
 		CASE(f03_cleanup_pauses_before_the_end),
 		CASE(f03_graph_freed),
-		CASE(f04_pause_and_resume),
-		CASE(f04_there_and_back),
-		CASE(f04_block),
-		CASE(f04_counted),
-		CASE(f04_paused_and_blocked),
-		CASE(f04_cell_ends_meanwhile),
-		CASE(f04_cell_fails_meanwhile),
-		CASE(f04_errors_meanwhile),
-		CASE(f04_pause_in_its_own_call),
-		CASE(f04_pause_before_the_end),
-		CASE(f04_pause_in_the_last_call),
-		CASE(f04_resume_in_a_wave),
-		CASE(f04_resume_before_its_turn),
-		CASE(f04_resume_by_another_cell),
-		CASE(f04_once_and_pause),
-		CASE(f04_unsubscribe_while_paused),
-		CASE(f04_resumed_call_fails),
-		CASE(f04_resumed_call_writes),
-		CASE(s06_all_at_once_in_a_call),
-		CASE(f05_cell_of_a_subscription),
+		CASE(x05_cleanup_in_scopes),
+		CASE(x07_chain_of_cleanups),
 	};
 
 	return cmocka_run_group_tests_name("effect", tests, NULL, NULL);

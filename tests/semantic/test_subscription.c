@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fixture.h"
+#include "effect.h"
 
 FN(inc, in[0] + 1);
 FN(twice, in[0] * 2);
@@ -443,6 +443,203 @@ static void s12_unsubscribe_on_another_cell(void **state)
 	assert_int_equal(b->runs, 2);
 }
 
+/* ---- subscribing while a wave is under way -------------------------------- */
+
+/* arg: the log that subscribes to its `cell` when the input is 1. */
+static int subscribe_inside(struct node *node, const int64_t *in, size_t count,
+			    int64_t *ret)
+{
+	struct log *log = node->arg;
+
+	(void)count;
+	if (log && in[0] == node->code && !log->subscription)
+		log_subscribe(log, log->cell, (unsigned int)log->number);
+	*ret = in[0];
+	return 0;
+}
+
+static struct log *subscribes_in_a_function(struct world *w, unsigned int flags)
+{
+	struct hyphae_cell *a = source(w, 0);
+	struct node *b = derive(w, inc, a);
+	struct log *first = follow(w, b->cell);
+	struct node *m = derive(w, subscribe_inside, b->cell);
+	struct log *fresh = log_new(w, NULL, NULL);
+
+	fresh->cell = b->cell;
+	fresh->number = flags;
+	m->code = 2;
+	m->arg = fresh;
+	put(a, 1);
+	assert_log(first, "1,2");
+	assert_non_null(fresh->subscription);
+	keep_sub(w, fresh->subscription);
+	note(fresh, "next");
+	put(a, 2);
+	return fresh;
+}
+
+/* b has settled on 2 and has not told it yet: that is told once. */
+static void s05_subscribe_in_a_function(void **state)
+{
+	assert_log(subscribes_in_a_function(*state, 0), "2,next,3");
+}
+
+static void s05_skip_initial_in_a_function(void **state)
+{
+	assert_log(subscribes_in_a_function(*state, HYPHAE_SKIP_INITIAL),
+		   "next,3");
+}
+
+/* Of a cell that has not been computed: the old value, then the new one. */
+static void s05_subscribe_before_its_turn(void **state)
+{
+	struct world *w = *state;
+	struct hyphae_cell *a = source(w, 0);
+	struct node *m = derive(w, subscribe_inside, a);
+	struct node *b = derive(w, inc, a);
+	struct node *c = derive(w, inc, b->cell);
+	struct log *fresh = log_new(w, NULL, NULL);
+
+	fresh->cell = c->cell;
+	m->code = 1;
+	m->arg = fresh;
+	put(a, 1);
+	keep_sub(w, fresh->subscription);
+	assert_log(fresh, "2,3");
+	put(a, 2);
+	assert_log(fresh, "2,3,4");
+}
+
+/* arg: a log that follows its cell from the call with 1 on. */
+static int subscribe_at_one(struct log *log, const struct hyphae_signal *signal)
+{
+	struct log *fresh = log->arg;
+
+	if (signal->kind == HYPHAE_VALUE && hyphae_int64_of(signal) == 1 &&
+	    !fresh->subscription)
+		log_subscribe(fresh, fresh->cell, (unsigned int)fresh->number);
+	return 0;
+}
+
+/* A cell that is yet to call its subscribers, subscribed to by another's. */
+static void s05_subscribe_to_a_later_cell(void **state)
+{
+	struct world *w = *state;
+	struct hyphae_cell *a = source(w, 0), *b = source(w, 0);
+	struct log *fresh = log_new(w, NULL, NULL);
+	struct log *first = follow_with(w, a, subscribe_at_one, fresh, 0);
+	struct log *old = follow(w, b);
+
+	fresh->cell = b;
+	begin_batch(w);
+	put(a, 1);
+	put(b, 1);
+	end_batch(w);
+	keep_sub(w, fresh->subscription);
+	assert_log(first, "0,1");
+	assert_log(old, "0,1");
+	assert_log(fresh, "1");
+	put(b, 2);
+	assert_log(fresh, "1,2");
+	put(b, 3);
+	assert_log(fresh, "1,2,3");
+}
+
+/* The same with an end behind the value: both, once. */
+static void s05_subscribe_to_an_ending_cell(void **state)
+{
+	struct world *w = *state;
+	struct hyphae_cell *a = source(w, 0), *b = source(w, 0);
+	struct log *fresh = log_new(w, NULL, NULL);
+	struct log *old;
+
+	follow_with(w, a, subscribe_at_one, fresh, 0);
+	old = follow(w, b);
+	fresh->cell = b;
+	begin_batch(w);
+	put(a, 1);
+	put(b, 1);
+	assert_int_equal(hyphae_cell_complete(b), 0);
+	end_batch(w);
+	assert_log(old, "0,1,C");
+	assert_log(fresh, "1,C");
+	assert_int_equal(fresh->drops, 1);
+	assert_int_equal(hyphae_unsubscribe(fresh->subscription), -ESTALE);
+	assert_int_equal(targets(b), 0);
+}
+
+/* ---- all of a cell, and which cell ------------------------------------------------- */
+
+struct sweep {
+	struct hyphae_cell *cell;
+	int code;
+	struct hyphae_cell_info info;
+};
+
+static int sweep_at_one(struct effect *e, const struct hyphae_signal *signal)
+{
+	struct sweep *sweep = e->arg;
+
+	if (hyphae_int64_of(signal) != 1)
+		return 0;
+	sweep->code = hyphae_unsubscribe_all(sweep->cell);
+	return hyphae_cell_info(sweep->cell, &sweep->info);
+}
+
+static void s06_all_at_once_in_a_call(void **state)
+{
+	struct world *w = *state;
+	struct hyphae_cell *a = source(w, 0);
+	struct node *b = derive(w, inc, a);
+	struct sweep sweep = {.cell = a, .code = 1};
+	struct log *of_b = follow(w, b->cell);
+	struct hyphae_cell_info info;
+	static struct effect s[5];
+	int i;
+
+	for (i = 0; i < 5; i++)
+		effect_start(w, &s[i], a, i ? 0 : HYPHAE_PREVIOUS, i == 2);
+	s[0].hook = sweep_at_one;
+	s[0].arg = &sweep;
+	assert_int_equal(hyphae_subscription_pause(s[3].subscription), 0);
+	assert_int_equal(hyphae_cell_info(a, &info), 0);
+	assert_int_equal(info.targets, 6);
+	assert_int_equal(info.subscriptions, 5);
+	put(a, 1);
+	assert_int_equal(sweep.code, 0);
+	assert_int_equal(sweep.info.subscriptions, 0);
+	assert_int_equal(sweep.info.targets, 1);
+	assert_effect(&s[0], "0,0>1,d");
+	assert_effect(&s[1], "0,d");
+	assert_effect(&s[2], "0,x,d");
+	assert_effect(&s[3], "0,d");
+	assert_effect(&s[4], "0,d");
+	put(a, 2);
+	assert_effect(&s[0], "0,0>1,d");
+	/* Derived cells and their subscribers go on. */
+	assert_log(of_b, "1,2,3");
+	assert_int_equal(hyphae_unsubscribe_all(a), 0);
+}
+
+static void f05_cell_of_a_subscription(void **state)
+{
+	struct world *w = *state;
+	struct hyphae_cell *a = source(w, 0);
+	struct log *log = follow(w, a);
+	struct hyphae_cell *cell = hyphae_subscription_cell(log->subscription);
+	struct hyphae_subscription *s = log->subscription;
+
+	assert_ptr_equal(cell, a);
+	let_go(w, a);
+	stop(log);
+	/* A reference of its own. */
+	assert_int_equal(value(cell), 0);
+	assert_null(hyphae_subscription_cell(s));
+	assert_int_equal(hyphae_cell_unref(cell), 0);
+	assert_int_equal(live_cells(w), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -453,7 +650,14 @@ int main(void)
 		CASE(s03_unsubscribe_the_one_before),
 		CASE(s05_subscribe_in_a_call),
 		CASE(s05_many_subscriptions_in_a_call),
+		CASE(s05_subscribe_in_a_function),
+		CASE(s05_skip_initial_in_a_function),
+		CASE(s05_subscribe_before_its_turn),
+		CASE(s05_subscribe_to_a_later_cell),
+		CASE(s05_subscribe_to_an_ending_cell),
 		CASE(s06_unsubscribe_all_in_a_call),
+		CASE(s06_all_at_once_in_a_call),
+		CASE(f05_cell_of_a_subscription),
 		CASE(s07_stale_handles),
 		CASE(s07_unsubscribe_after_the_cell),
 		CASE(s08_detach),

@@ -910,6 +910,28 @@ static void large_chain(struct steady *s)
 	follow(s, x);
 }
 
+/* Each link remembers its previous value, and cleans up. */
+static void remembered(struct steady *s)
+{
+	struct hyphae_subscription_options options = {
+		.fn = count_call,
+		.ctx = &s->calls,
+		.cleanup = quiet_cleanup,
+		.flags = HYPHAE_PREVIOUS,
+	};
+	int i;
+
+	large_chain(s);
+	for (i = 0; i < 3; i++) {
+		struct hyphae_cell *x =
+			hyphae_map(s->a[0], &large_type, next_large, NULL);
+
+		assert_non_null(hyphae_subscribe_options(x, &options));
+		assert_non_null(hyphae_subscribe_options(x, &options));
+		assert_non_null(hyphae_subscribe_options(s->a[0], &options));
+	}
+}
+
 static void steady_state(void (*build)(struct steady *s),
 			 void (*turn)(struct steady *s, int64_t i))
 {
@@ -957,6 +979,12 @@ static void steady_fan(void **state)
 	steady_state(fan, one_set);
 }
 
+static void steady_remembered(void **state)
+{
+	(void)state;
+	steady_state(remembered, one_large_set);
+}
+
 static void steady_batch(void **state)
 {
 	(void)state;
@@ -994,6 +1022,7 @@ int main(void)
 		cmocka_unit_test(steady_chain),
 		cmocka_unit_test(steady_diamonds),
 		cmocka_unit_test(steady_fan),
+		cmocka_unit_test(steady_remembered),
 		cmocka_unit_test(steady_batch),
 		cmocka_unit_test(steady_echo),
 		cmocka_unit_test(steady_large),
