@@ -178,6 +178,7 @@ enum hy_chunk_kind {
 	HY_CHUNK_DERIVED = 2,
 	HY_CHUNK_SUBSCRIPTION = 3,
 	HY_CHUNK_SCOPE = 4,
+	HY_CHUNK_TIMER = 5,
 };
 
 #endif

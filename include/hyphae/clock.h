@@ -103,6 +103,96 @@ HYPHAE_API int hyphae_graph_set_clock(struct hyphae_graph *graph,
  */
 HYPHAE_API struct hyphae_clock *hyphae_graph_clock(struct hyphae_graph *graph);
 
+/* ---- timers ---------------------------------------------------------- */
+
+struct hyphae_timer;
+
+/* What a timer is told; valid during the call only. */
+struct hyphae_timer_event {
+	uint64_t due_ns; /* when it was due; now is later if time has jumped */
+	/*
+	 * Times before this one for which it was not called: with
+	 * HYPHAE_TIMER_COALESCE, or when it was still running on another thread.
+	 */
+	uint64_t missed;
+};
+
+/*
+ * Called on the thread that runs the clock, never by two threads at once,
+ * never again before it has returned.  It may do anything a subscriber may,
+ * and stop timers, itself too; what it writes is one wave, after it has
+ * returned.  It returns 0, HYPHAE_DETACH to be stopped, or a negative errno
+ * for the problem function; then it goes on.
+ */
+typedef int (*hyphae_timer_fn)(const struct hyphae_timer_event *event,
+			       void *ctx);
+
+enum hyphae_timer_flags {
+	/*
+	 * When time has jumped over several periods, be called once, in the
+	 * place of the last of them, and not once for each at its own time.
+	 */
+	HYPHAE_TIMER_COALESCE = 1,
+};
+
+/*
+ * Call `fn` after `delay_ns` (a delay below 0 is 0), and then every
+ * `period_ns`, counted from when it was due; 0: once.  In an entered scope of
+ * the graph the timer belongs to that.
+ *
+ * Returns a handle for hyphae_timer_stop(), which becomes stale when the timer
+ * has stopped: one that is called once after the call, one that repeats when
+ * its next time would be beyond the end of time.  NULL with errno EINVAL (also
+ * for unknown flags, and for HYPHAE_TIMER_COALESCE without a period), ESTALE
+ * or ENOMEM, and then `drop` has been called.
+ *
+ * `drop(ctx)`, if given, is called once when the timer is over and the last
+ * call has returned; it may not write.
+ */
+#define hyphae_timer_start(graph, delay_ns, period_ns, fn, ctx, drop)          \
+	hyphae_timer_start_with(graph, delay_ns, period_ns, fn, ctx, drop, 0)
+HYPHAE_API struct hyphae_timer *
+hyphae_timer_start_with(struct hyphae_graph *graph, int64_t delay_ns,
+			uint64_t period_ns, hyphae_timer_fn fn, void *ctx,
+			void (*drop)(void *ctx), unsigned int flags);
+
+/*
+ * Stop it: it is not called again.  From another thread a call that is under
+ * way may still finish after this returns.  NULL is allowed.  -ESTALE: it has
+ * stopped before.
+ */
+HYPHAE_API int hyphae_timer_stop(struct hyphae_timer *timer);
+
+/* ---- waiting --------------------------------------------------------- */
+
+/*
+ * A descriptor that is readable while hyphae_graph_dispatch() has something
+ * to do: a timer of a monotonic clock is due, or writes wait that other
+ * threads posted.  For poll(), epoll, or whatever the program's main loop
+ * has; nothing is read from it.  (For a timer that was stopped or moved it may
+ * become readable once all the same.)  It belongs to the graph and is closed with
+ * it.  Returns it, or -EINVAL, -ESTALE, -ENOMEM, or what the kernel says
+ * (-EMFILE, ...).
+ */
+HYPHAE_API int hyphae_graph_fd(struct hyphae_graph *graph);
+
+/*
+ * When the earliest timer is due, in the time of the graph's clock.  0,
+ * -EINVAL, -ESTALE, or -ENODATA if there is none.
+ */
+HYPHAE_API int hyphae_graph_deadline(struct hyphae_graph *graph,
+				     uint64_t *ret_ns);
+
+/*
+ * Do what is to be done: apply posted writes, then run the timers that are
+ * due by now, at most HYPHAE_DISPATCH_MAX of them; if there are more, the
+ * descriptor stays readable.  With any clock; nothing else runs the timers of
+ * a monotonic one.  Returns how many ran, or -EINVAL, -ESTALE, -EBUSY inside a
+ * callback of the graph, or -ELOOP (hyphae_clock_set_limit()).
+ */
+#define HYPHAE_DISPATCH_MAX 1000
+HYPHAE_API int hyphae_graph_dispatch(struct hyphae_graph *graph);
+
 #ifdef __cplusplus
 }
 #endif

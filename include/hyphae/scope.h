@@ -2,7 +2,7 @@
 /*
  * Scopes: release together what was made together.
  *
- * While a scope is entered, each cell and each subscription that this thread
+ * While a scope is entered, each cell, subscription and timer that this thread
  * makes in the scope's graph belongs to it: the reference that the
  * constructor returns is the scope's, to be used and not given back.  (Take
  * one of your own with hyphae_cell_ref() for what shall outlive the scope.)

@@ -9,7 +9,7 @@
 #include "core/release.h"
 #include "core/scope.h"
 #include "core/slab.h"
-#include "time/clocks.h"
+#include "time/alarm.h"
 
 #define WAVE_LIMIT 100
 
@@ -58,6 +58,8 @@ static void end_everything(struct hy_graph *g)
 
 			if (!*(uint64_t *)slot)
 				continue;
+			if (chunk->kind == HY_CHUNK_TIMER)
+				hy_alarm_end(g, (struct hy_alarm *)slot);
 			if (chunk->kind == HY_CHUNK_SUBSCRIPTION &&
 			    !(s->flags & SUB_DEAD))
 				hy_sub_end(g, s);

@@ -10,8 +10,9 @@
 
 #include "base/alloc.h"
 #include "core/slab.h"
+#include "time/alarm.h"
 
-enum item_kind { ITEM_CELL, ITEM_SUB, ITEM_CHILD, ITEM_CALL };
+enum item_kind { ITEM_CELL, ITEM_SUB, ITEM_TIMER, ITEM_CHILD, ITEM_CALL };
 
 struct hy_scope_item {
 	enum item_kind kind;
@@ -121,6 +122,17 @@ void hy_scope_add_sub(struct hy_graph *g, struct hy_sub *s)
 			(struct hy_scope_item){.kind = ITEM_SUB,
 					       .handle = hy_handle(s, s->id),
 					       .id = s->id};
+}
+
+void hy_scope_add_timer(struct hy_graph *g, struct hy_alarm *alarm)
+{
+	struct hy_scope *scope = current(g);
+
+	if (scope)
+		scope->items[scope->count++] = (struct hy_scope_item){
+			.kind = ITEM_TIMER,
+			.handle = hy_handle(alarm, alarm->id),
+			.id = alarm->id};
 }
 
 /* ---- make, enter, leave ----------------------------------------------------- */
@@ -325,6 +337,8 @@ static void release(const struct hy_scope_item *item)
 		return;
 	else if (item->kind == ITEM_CELL)
 		hyphae_cell_unref(item->handle);
+	else if (item->kind == ITEM_TIMER)
+		hyphae_timer_stop(item->handle);
 	else
 		hyphae_unsubscribe(item->handle);
 }

@@ -11,6 +11,8 @@
 bool hy_scope_reserve(struct hy_graph *g);
 void hy_scope_add_cell(struct hy_graph *g, struct hy_cell *c);
 void hy_scope_add_sub(struct hy_graph *g, struct hy_sub *s);
+struct hy_alarm;
+void hy_scope_add_timer(struct hy_graph *g, struct hy_alarm *alarm);
 
 /* A scope of the graph that is in no other, or NULL. */
 struct hyphae_scope *hy_scope_any(struct hy_graph *g);

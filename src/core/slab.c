@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "time/alarm.h"
 
 #define REGION_CHUNKS 16
 
@@ -27,6 +28,7 @@ static const uint32_t slot_bytes[HY_KINDS] = {
 	[HY_CHUNK_DERIVED] = sizeof(struct hy_derived),
 	[HY_CHUNK_SUBSCRIPTION] = sizeof(struct hy_sub),
 	[HY_CHUNK_SCOPE] = 64,
+	[HY_CHUNK_TIMER] = sizeof(struct hy_alarm),
 };
 
 _Static_assert((sizeof(struct hy_cell) & (sizeof(struct hy_cell) - 1)) == 0 &&

@@ -43,7 +43,7 @@
 #include "base/compiler.h"
 #include "probes/abi.h"
 
-#define HY_KINDS (HY_CHUNK_SCOPE + 1)
+#define HY_KINDS (HY_CHUNK_TIMER + 1)
 
 struct hy_graph;
 struct hy_derived;

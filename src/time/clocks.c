@@ -199,7 +199,7 @@ static int set_clock(struct hy_graph *g, struct hy_clock *clock)
 		old->attached--;
 		hy_clock_unref_locked(old);
 	}
-	hy_poll_tell(time);
+	hy_poll_tell(time, true);
 	return 0;
 }
 

@@ -83,8 +83,14 @@ bool hy_time_leave(struct hy_graph *g);
 /* It is freed; no lock is held. */
 void hy_time_done(struct hy_graph *g);
 
+/*
+ * run.c: run what is due by now, at most so many; how many did, or -EBUSY,
+ * -ELOOP.  The graph's lock is held.
+ */
+int hy_time_dispatch(struct hy_graph *g, int most);
+
 /* poll.c: timer_fd is set to the time when something is to be done next. */
-void hy_poll_tell(struct hy_time *time);
+void hy_poll_tell(struct hy_time *time, bool exact);
 void hy_poll_done(struct hy_time *time);
 
 #endif

@@ -79,6 +79,16 @@ static int fire_next(struct hy_graph *g, struct run *run)
 	return 1;
 }
 
+int hy_time_dispatch(struct hy_graph *g, int most)
+{
+	struct run run = {.target = hy_now(g)};
+	int count = 0, r = 0;
+
+	while (count < most && (r = fire_next(g, &run)) > 0)
+		count++;
+	return r < 0 ? r : count;
+}
+
 /* All graphs of a clock; its lock is held before and after. */
 static int run_clock(struct hy_clock *clock, uint64_t target)
 {

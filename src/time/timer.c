@@ -32,7 +32,7 @@ void hy_time_sync(struct hy_time *time)
 		hy_heap_remove(&clock->places, place);
 	}
 	pthread_mutex_unlock(&clock->lock);
-	hy_poll_tell(time);
+	hy_poll_tell(time, false);
 }
 
 /* Those with a place of their own may all be disarmed now. */
