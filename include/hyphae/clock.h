@@ -187,8 +187,9 @@ HYPHAE_API int hyphae_graph_deadline(struct hyphae_graph *graph,
  * Do what is to be done: apply posted writes, then run the timers that are
  * due by now, at most HYPHAE_DISPATCH_MAX of them; if there are more, the
  * descriptor stays readable.  With any clock; nothing else runs the timers of
- * a monotonic one.  Returns how many ran, or -EINVAL, -ESTALE, -EBUSY inside a
- * callback of the graph, or -ELOOP (hyphae_clock_set_limit()).
+ * a monotonic one.  Returns how many timers ran, or -EINVAL, -ESTALE, -EBUSY inside
+ * a callback of the graph, -ELOOP (hyphae_clock_set_limit()), or -ENOMEM: the
+ * posted writes still wait.
  */
 #define HYPHAE_DISPATCH_MAX 1000
 HYPHAE_API int hyphae_graph_dispatch(struct hyphae_graph *graph);

@@ -5,22 +5,8 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#include "time/clocks.h"
-
-#if __has_include("core/post.h")
 #include "core/post.h"
-#else
-static int hy_post_fd(struct hy_graph *g)
-{
-	(void)g;
-	return -1;
-}
-static int hy_posts_flush(struct hy_graph *g)
-{
-	(void)g;
-	return 0;
-}
-#endif
+#include "time/clocks.h"
 
 /*
  * Arming, moving and firing would each be a system call; so one that fires
@@ -53,7 +39,7 @@ static int open_fds(struct hy_graph *g, struct hy_time *time)
 	struct epoll_event event = {.events = EPOLLIN};
 	int post_fd = hy_post_fd(g), r;
 
-	if (post_fd < -1)
+	if (post_fd < 0)
 		return post_fd;
 	time->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (time->epoll >= 0)
@@ -61,8 +47,7 @@ static int open_fds(struct hy_graph *g, struct hy_time *time)
 						TFD_CLOEXEC | TFD_NONBLOCK);
 	if (time->timer_fd >= 0 &&
 	    !epoll_ctl(time->epoll, EPOLL_CTL_ADD, time->timer_fd, &event) &&
-	    (post_fd < 0 ||
-	     !epoll_ctl(time->epoll, EPOLL_CTL_ADD, post_fd, &event))) {
+	    !epoll_ctl(time->epoll, EPOLL_CTL_ADD, post_fd, &event)) {
 		hy_poll_tell(time, true);
 		return 0;
 	}
@@ -108,15 +93,17 @@ int hyphae_graph_deadline(struct hyphae_graph *handle, uint64_t *ret_ns)
 	return first ? 0 : -ENODATA;
 }
 
-static int dispatch(struct hy_graph *g)
+static bool is_inside(struct hy_graph *g)
+{
+	return hy_guarded(g) || g->drainer == hy_thread_of(g);
+}
+
+static int run_timers(struct hy_graph *g)
 {
 	int r;
 
-	if (hy_guarded(g) || g->drainer == hy_thread_of(g))
-		return -EBUSY;
-	r = hy_posts_flush(g);
-	if (r < 0 || !g->time)
-		return r;
+	if (!g->time)
+		return 0;
 	r = hy_time_dispatch(g, HYPHAE_DISPATCH_MAX);
 	hy_poll_tell(g->time, true);
 	return r;
@@ -125,12 +112,20 @@ static int dispatch(struct hy_graph *g)
 int hyphae_graph_dispatch(struct hyphae_graph *handle)
 {
 	struct hy_graph *g = hy_graph(handle);
+	bool inside;
 	int r;
 
 	if (!g)
 		return hy_bad_handle(handle);
 	hy_lock(g);
-	r = dispatch(g);
+	inside = is_inside(g);
+	hy_unlock(g);
+	if (inside)
+		return -EBUSY;
+	/* Errors of subscribers have been told; what was not taken waits. */
+	r = hy_posts_flush(g);
+	hy_lock(g);
+	r = r == -ENOMEM && hy_posts_waiting(g) ? r : run_timers(g);
 	hy_unlock(g);
 	return r;
 }

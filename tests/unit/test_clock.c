@@ -936,6 +936,30 @@ static void dispatch_is_bounded(void **state)
 	assert_int_equal(hyphae_clock_unref(clock), 0);
 }
 
+/* Posted writes first, then the timers, which see them. */
+static void posts_are_dispatched(void **state)
+{
+	struct room *room = *state;
+	struct hyphae_cell *cell = hyphae_int64_new(room->graph, 1);
+	struct tick tick = {.cell = cell};
+	int fd = hyphae_graph_fd(room->graph);
+	int64_t value = 0;
+
+	assert_false(readable(fd, 0));
+	assert_int_equal(hyphae_int64_post(cell, 10), 0);
+	assert_true(readable(fd, 0));
+	start(&tick, room, "", 0, 0);
+	assert_int_equal(hyphae_graph_dispatch(room->graph), 1);
+	assert_int_equal(hyphae_int64_get(cell, &value), 0);
+	assert_int_equal(value, 11);
+	assert_false(readable(fd, 0));
+	assert_int_equal(hyphae_int64_post(cell, 20), 0);
+	assert_int_equal(hyphae_graph_dispatch(room->graph), 0);
+	assert_int_equal(hyphae_int64_get(cell, &value), 0);
+	assert_int_equal(value, 20);
+	hyphae_cell_unref(cell);
+}
+
 /* A virtual clock has no descriptor of its own time. */
 static void descriptor_and_clocks(void **state)
 {
@@ -1163,6 +1187,7 @@ int main(void)
 		TEST(dispatched_when_told),
 		IN(a_descriptor, shared),
 		IN(dispatch_is_bounded, shared),
+		TEST(posts_are_dispatched),
 		TEST(descriptor_and_clocks),
 		IN(without_memory, shared),
 		TEST(heap_without_memory),
