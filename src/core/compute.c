@@ -126,21 +126,28 @@ static void follow_outcome(struct hy_graph *g, struct hy_derived *d,
 		more(g, d);
 }
 
-/* No function runs: an input has no value, or did nothing but end. */
-static NOINLINE bool follow(struct hy_graph *g, struct hy_derived *d)
+/* An event that was touched by no more than an end does not repeat itself. */
+static void follow_error(struct hy_graph *g, struct hy_derived *d, bool touched)
 {
 	struct hy_cell *c = &d->cell;
-	struct hy_cell *bad;
+	struct hy_cell *bad = blocking_input(d);
+
+	if (bad && (touched || !(c->flags & F_EVENT) || bad->flags & F_FAILED))
+		hy_inherit_error(g, c, bad);
+	else if (!bad && c->flags & F_ERROR)
+		hy_set_none(c);
+}
+
+/* No function runs: an input has no value, or did nothing but end. */
+static NOINLINE bool follow(struct hy_graph *g, struct hy_derived *d,
+			    bool touched)
+{
+	struct hy_cell *c = &d->cell;
 
 	if (c->flags & (F_DEAD | F_ENDED | F_IDLE))
 		return false;
-	if (!inputs_have_values(d)) {
-		bad = blocking_input(d);
-		if (bad)
-			hy_inherit_error(g, c, bad);
-		else if (c->flags & F_ERROR)
-			hy_set_none(c);
-	}
+	if (!inputs_have_values(d))
+		follow_error(g, d, touched);
 	if (c->flags & F_FAILED)
 		hy_unlink_inputs(g, d);
 	else if (inputs_ended(d))
@@ -227,7 +234,7 @@ HY_FRAME bool hy_compute(struct hy_graph *g, struct hy_derived *d)
 
 	store_relaxed(&c->flags, flags & ~(F_QUEUED | F_VALUE_TOUCH));
 	if (unlikely((flags & F_RUNS) != F_VALUE_TOUCH) && !runs_anyway(flags))
-		return follow(g, d);
+		return follow(g, d, flags & F_VALUE_TOUCH);
 	hy_probe_compute(g, c, op);
 	if (hy_watched() ||
 	    unlikely(flags & (F_BOXED | F_INPUT_ENDED | F_SIGNALS))) {

@@ -276,7 +276,8 @@ static int write_locked(struct hy_graph *g, struct hy_cell *c, uint32_t what,
 		log = &batch->log;
 	else
 		log = g->drainer == hy_thread_of(g) ? &g->next : &g->inbox;
-	if (!batch && c->flags & F_EVENT && log->events >= HYPHAE_EVENTS_MAX)
+	if (!batch && c->flags & F_EVENT && what == LOG_VALUE &&
+	    log->events >= HYPHAE_EVENTS_MAX)
 		return -EAGAIN;
 	r = hy_log_put(g, log, c, what, word, error);
 	*ret_taken = r == 0;

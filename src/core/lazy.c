@@ -2,6 +2,7 @@
 #include "core/lazy.h"
 
 #include "base/alloc.h"
+#include "core/derive.h"
 #include "core/drain.h"
 #include "core/link.h"
 #include "core/queue.h"
@@ -69,13 +70,16 @@ static void look_at_inputs(struct hy_derived *d)
 }
 
 /* Its inputs may have been raised while it was away. */
-static bool wake_edges(struct hy_graph *g, struct hy_derived *d)
+static int wake_edges(struct hy_graph *g, struct hy_derived *d)
 {
 	struct hy_edge *edges = hy_edges(d);
+	int r = 0;
 
-	for (uint32_t i = 0; i < hy_inputs(d); i++)
-		if (edges[i].input && hy_raise(g, d, edges[i].input))
-			return false;
+	for (uint32_t i = 0; i < hy_inputs(d) && r == 0; i++)
+		if (edges[i].input)
+			r = hy_raise(g, d, edges[i].input);
+	if (r)
+		return r;
 	for (uint32_t i = 0; i < hy_inputs(d); i++) {
 		struct hy_cell *input = edges[i].input;
 
@@ -85,19 +89,21 @@ static bool wake_edges(struct hy_graph *g, struct hy_derived *d)
 		hy_cold_of(input)->parked--;
 		hy_cold_of(input)->refs--; /* not the last: the edge's */
 	}
-	return true;
+	return 0;
 }
 
 static void wake(struct hy_graph *g, struct hy_derived *d)
 {
 	struct hy_cell *c = &d->cell;
+	int r;
 
 	if (!(c->flags & F_IDLE) || c->flags & F_DEAD)
 		return;
 	hy_flags_set(c, 0, F_IDLE);
-	if (!wake_edges(g, d)) {
+	r = wake_edges(g, d);
+	if (r) { /* -ENOMEM, or -ELOOP: it is followed by what it follows */
 		hy_flags_set(c, F_IDLE, 0);
-		hy_set_failure(g, c, -ENOMEM);
+		hy_set_failure(g, c, r);
 		return;
 	}
 	look_at_inputs(d);
@@ -147,7 +153,7 @@ static void forget_value(struct hy_graph *g, struct hy_cell *c)
 	uint64_t word = c->word;
 
 	hy_flags_set(c, F_NONE | F_IDLE | F_BLOCKED,
-		     F_ERROR | F_INPUT_ENDED | F_NEWS | F_TURNED);
+		     F_ERROR | F_INPUT_ENDED | F_NEWS | F_TURNED | F_MORE);
 	hy_cold_of(c)->error = NULL;
 	hy_error_unref(error);
 	if (c->flags & F_BOXED && word) {
@@ -162,6 +168,12 @@ static void go_idle(struct hy_graph *g, struct hy_derived *d)
 	forget_value(g, &d->cell);
 	if (d->op->reset)
 		d->op->reset(g, d);
+}
+
+static void go_on(struct hy_graph *g, struct hy_derived *d)
+{
+	hy_flags_set(&d->cell, 0, F_MORE);
+	hy_wake(g, d);
 }
 
 /* ---- first and last ------------------------------------------------------------------ */
@@ -232,6 +244,8 @@ void hy_attend(struct hy_graph *g)
 	if (c->flags & F_LAZY && !c->targets &&
 	    !(c->flags & (F_IDLE | F_ENDED | F_DEAD)))
 		go_idle(g, hy_derived_of(c));
+	else if (c->flags & F_MORE) /* its followers were away for a moment */
+		go_on(g, hy_derived_of(c));
 	if (c->flags & F_HOOKS && !(c->flags & F_DEAD))
 		tell_hooks(g, c);
 	hy_cell_put(g, c);

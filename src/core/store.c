@@ -99,12 +99,20 @@ void hy_set_error(struct hy_graph *g, struct hy_cell *c, struct hy_error *error,
 	}
 }
 
-/* Make the cell hold `code`; an equal error is no change. */
+/* An equal error is no change, except of an event. */
+static bool held_already(const struct hy_cell *c, const struct hy_error *error)
+{
+	return (c->flags & (F_ERROR | F_EVENT)) == F_ERROR &&
+	       hy_error_same(hy_cold_of(c)->error, error);
+}
+
+/* Make the cell hold `code`. */
 void hy_set_failure(struct hy_graph *g, struct hy_cell *c, int code)
 {
 	struct hy_error *held = hy_cold_of(c)->error;
 
-	if (c->flags & F_ERROR && held->code == code && !*held->message)
+	if ((c->flags & (F_ERROR | F_EVENT)) == F_ERROR && held->code == code &&
+	    !*held->message)
 		return;
 	hy_set_error(g, c, hy_error_new(code, ""), false);
 	probe_error(c, code, "");
@@ -116,10 +124,8 @@ void hy_inherit_error(struct hy_graph *g, struct hy_cell *c,
 	struct hy_error *error = hy_cold_of(input)->error;
 	bool terminal = input->flags & F_FAILED;
 
-	if (!terminal && c->flags & F_ERROR &&
-	    hy_error_same(hy_cold_of(c)->error, error))
-		return;
-	hy_set_error(g, c, hy_error_ref(error), terminal);
+	if (terminal || !held_already(c, error))
+		hy_set_error(g, c, hy_error_ref(error), terminal);
 }
 
 /* The error has gone, and an input never had a value: nor has this cell. */

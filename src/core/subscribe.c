@@ -194,12 +194,20 @@ void hy_catch_up(struct hy_graph *g, struct hy_sub *s, bool value)
 	}
 }
 
-/* A lazy cell has been woken by that: its value is the first to be told. */
+/*
+ * A lazy cell has been woken by that: its value is the first to be told.  An
+ * event holds none: what it says, the wave tells.
+ */
 static void wake_up(struct hy_graph *g, struct hy_sub *s)
 {
-	s->flags |= SUB_STARTING;
+	bool event = s->cell->flags & F_EVENT;
+
+	if (!event)
+		s->flags |= SUB_STARTING;
 	hy_pass_open(g, 0);
 	hy_wave(g);
+	if (event)
+		return;
 	s->flags &= ~(uint32_t)(SUB_STARTING | SUB_ANY_MISSED);
 	if (s->flags & SUB_DEAD) /* all of the cell were unsubscribed */
 		hy_sub_bury(g, s);

@@ -54,16 +54,40 @@ void hy_wave_below(struct hy_graph *g, uint32_t height)
 	}
 }
 
+static uint32_t highest(const struct hy_list *list)
+{
+	uint32_t height = 0;
+
+	for (size_t i = 0; i < list->count; i++)
+		if (list->cells[i]->height > height)
+			height = list->cells[i]->height;
+	return height;
+}
+
+/*
+ * The highest speak first: what they follow says nothing new before they have
+ * told what it said, so nothing piles up between the two.  A lazy cell that
+ * nothing follows any more keeps its mark and is silent; see hy_attend().
+ */
 void hy_wave_more(struct hy_graph *g)
 {
+	uint32_t height = highest(&g->more);
+	size_t kept = 0;
+
 	for (size_t i = 0; i < g->more.count; i++) {
 		struct hy_cell *c = g->more.cells[i];
 
-		hy_flags_set(c, 0, F_MORE);
-		hy_wake(g, hy_derived_of(c));
+		if (c->height < height) {
+			g->more.cells[kept++] = c;
+			continue;
+		}
+		if (c->targets || !(c->flags & F_LAZY)) {
+			hy_flags_set(c, 0, F_MORE);
+			hy_wake(g, hy_derived_of(c));
+		}
 		hy_cell_put(g, c);
 	}
-	g->more.count = 0;
+	g->more.count = kept;
 	hy_wave(g);
 }
 
@@ -274,9 +298,11 @@ void hy_flush(struct hy_graph *g, struct hy_log *log)
 {
 	size_t at = 0;
 
-	do
+	do {
 		at = flush_until_repeat(g, log, at);
-	while (at < log->count);
+		while (g->more.count)
+			hy_wave_more(g);
+	} while (at < log->count);
 	fail_after_value(g, log);
 	for (size_t i = 0; i < log->count; i++)
 		hy_cell_put(g, log->entries[i].cell);

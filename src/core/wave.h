@@ -80,7 +80,7 @@ void hy_outcome_first(struct hy_graph *g, struct hy_derived *d, int outcome);
 /* In a wave: compute what waits at most at this height, before its turn. */
 void hy_wave_below(struct hy_graph *g, uint32_t height);
 
-/* A wave for the cells that have more to say (F_MORE). */
+/* A wave for the highest of the cells that have more to say (F_MORE). */
 void hy_wave_more(struct hy_graph *g);
 
 /*
