@@ -260,6 +260,14 @@ static void hold_first(struct hy_cell *c, uint64_t word)
 	hy_flags_set(c, 0, F_NONE);
 }
 
+/* What an event has said is over. */
+static bool inputs_hold_values(struct hy_derived *d)
+{
+	if (!(d->cell.flags & F_NARY) && d->one.input->flags & F_EVENT)
+		return false;
+	return inputs_have_values(d);
+}
+
 static void first_by_inputs(struct hy_graph *g, struct hy_derived *d)
 {
 	struct hy_cell *bad = blocking_input(d);
@@ -276,7 +284,7 @@ int hy_compute_first(struct hy_graph *g, struct hy_derived *d)
 	uint64_t word;
 	int r = HY_KEEP;
 
-	if (!signals && !inputs_have_values(d)) {
+	if (!signals && !inputs_hold_values(d)) {
 		first_by_inputs(g, d);
 	} else {
 		saved = hy_stretch_begin(g, true);
