@@ -56,7 +56,8 @@ typedef int (*hyphae_computed_fn)(void *ret, void *ctx);
  *    error, with its message.
  *  - It completes when all that it read has ended, also when that is nothing.
  *  - Reads of cells of other graphs, reads in functions of other cells, in
- *    equal, copy and drop functions, and hyphae_untracked_begin() do not count.
+ *    subscribers that are called meanwhile, in equal, copy and drop functions,
+ *    and hyphae_untracked_begin() do not count.
  */
 #define hyphae_computed(graph, type, fn, ctx)                                  \
 	hyphae_computed_at(graph, type, fn, ctx, HYPHAE_HERE)

@@ -175,7 +175,8 @@ hyphae_unsubscribe_wait(struct hyphae_subscription *subscription);
 
 /*
  * End all subscriptions of a cell, as hyphae_unsubscribe() does with one: in a
- * subscriber none of the others is called any more.  Derived cells go on.
+ * subscriber none of the others is called any more.  Streams and whatever else
+ * follows the cell with a subscription end too; derived cells go on.
  * 0 (also if there was none), -EINVAL or -ESTALE.
  */
 HYPHAE_API int hyphae_unsubscribe_all(struct hyphae_cell *cell);

@@ -12,6 +12,7 @@
 #include "core/probe.h"
 #include "core/queue.h"
 #include "core/release.h"
+#include "core/track.h"
 #include "core/watch.h"
 
 /* A change of state, or of where the value lies: the follower notes it. */
@@ -137,8 +138,10 @@ bool hy_call(struct hy_graph *g, struct hy_sub *s,
 	     const struct hyphae_signal *signal)
 {
 	struct hy_graph *saved = hy_stretch_begin(g, false);
+	struct hy_tracker *tracker = hy_track_suspend();
 	bool told = tell(g, s, signal);
 
+	hy_track_resume(tracker);
 	hy_stretch_end(g, saved);
 	return told;
 }

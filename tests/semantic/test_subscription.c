@@ -569,6 +569,64 @@ static void s05_subscribe_to_an_ending_cell(void **state)
 	assert_int_equal(targets(b), 0);
 }
 
+/* ---- inside a function whose reads are noted ---------------------------------- */
+
+struct reader {
+	struct hyphae_cell *a, *b, *y;
+	struct log *seen;
+	struct hyphae_subscription *held;
+	unsigned int runs;
+};
+
+/* arg: a reader */
+static int read_y(struct log *log, const struct hyphae_signal *signal)
+{
+	struct reader *reader = log->arg;
+	int64_t y;
+
+	(void)signal;
+	return hyphae_int64_get(reader->y, &y);
+}
+
+static int read_and_subscribe(void *ret, void *ctx)
+{
+	struct reader *reader = ctx;
+
+	reader->runs++;
+	if (!reader->seen->subscription)
+		log_subscribe(reader->seen, reader->b, 0);
+	else if (reader->held)
+		hyphae_subscription_resume(reader->held);
+	reader->held = NULL;
+	return hyphae_int64_get(reader->a, ret);
+}
+
+/* What subscribers read that are called meanwhile is their business. */
+static void r08_reads_of_subscribers_are_not_noted(void **state)
+{
+	struct world *w = *state;
+	struct reader reader = {
+		.a = source(w, 0), .b = source(w, 0), .y = source(w, 0)};
+	struct hyphae_cell *cell;
+
+	reader.seen = log_new(w, read_y, &reader);
+	cell = keep(w, hyphae_computed(w->graph, &hyphae_int64,
+				       read_and_subscribe, &reader));
+	keep_sub(w, reader.seen->subscription);
+	assert_int_equal(reader.runs, 1);
+	put(reader.y, 1);
+	assert_int_equal(reader.runs, 1);
+	reader.held = reader.seen->subscription;
+	assert_int_equal(hyphae_subscription_pause(reader.held), 0);
+	put(reader.b, 1);
+	put(reader.a, 1);
+	assert_int_equal(reader.runs, 2);
+	assert_log(reader.seen, "0,1");
+	put(reader.y, 2);
+	assert_int_equal(reader.runs, 2);
+	assert_int_equal(value(cell), 1);
+}
+
 /* ---- all of a cell, and which cell ------------------------------------------------- */
 
 struct sweep {
@@ -656,6 +714,7 @@ int main(void)
 		CASE(s05_subscribe_to_a_later_cell),
 		CASE(s05_subscribe_to_an_ending_cell),
 		CASE(s06_unsubscribe_all_in_a_call),
+		CASE(r08_reads_of_subscribers_are_not_noted),
 		CASE(s06_all_at_once_in_a_call),
 		CASE(f05_cell_of_a_subscription),
 		CASE(s07_stale_handles),
