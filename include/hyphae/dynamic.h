@@ -88,7 +88,8 @@ typedef struct hyphae_cell *(*hyphae_switch_fn)(const void *value, void *ctx);
  * new value, and calls fn.  `type` is that of the inner cells, else -EINVAL.
  *
  * An error of `outer` or of fn stands until `outer` changes; one of the inner
- * cell until that changes.  It fails for good when either does, and completes
+ * cell until that changes.  (An eager graph may call the functions of the old
+ * inner cell with the new values before it switches.)  It fails for good when either does, and completes
  * when both have.  Two cells: it, and a `selector` that follows `outer`.
  */
 #define hyphae_switch_map(outer, type, fn, ctx)                                \
@@ -100,10 +101,12 @@ hyphae_switch_map_at(struct hyphae_cell *outer, const struct hyphae_type *type,
 /*
  * The same without letting go: the values of all inner cells, as they come.
  * What several bring in one wave is told one a wave, oldest input first.  An
- * inner cell that completes is let go of, with what was made for it; `max`
- * (1 to HYPHAE_INPUTS_MAX; EINVAL) are followed at once, for one more the cell
- * holds -ENOBUFS until `outer` changes again, and fn is not called.  Completes
- * when `outer` and all inner cells have; fails for good when one does.
+ * inner cell that completes is let go of, with what was made for it.  At most
+ * `max` (1 to HYPHAE_INPUTS_MAX; EINVAL) are followed at once: instead of one
+ * more, for which fn is not called, the error -ENOBUFS is told.  An error of
+ * `outer`, of fn or of an inner cell stands until anything else is told.
+ * Completes when `outer` and all inner cells have; fails for good when one
+ * does.
  */
 #define hyphae_merge_map(outer, type, max, fn, ctx)                            \
 	hyphae_merge_map_at(outer, type, max, fn, ctx, HYPHAE_HERE)

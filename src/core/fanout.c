@@ -25,7 +25,8 @@ static void update_follower(struct hy_cell *c, struct hy_edge *e)
 		if (c->flags & F_VALUE_NEW)
 			brought |= MARK_VALUE;
 		if (c->flags & F_UNSPREAD)
-			brought |= MARK_END;
+			brought |= c->flags & F_FAILED ? MARK_VALUE | MARK_END
+						       : MARK_END;
 		hy_fan_in_note(e->owner,
 			       (uint32_t)(e - e->owner->fan_in->edges),
 			       brought);

@@ -326,14 +326,23 @@ static int hear_one(struct hy_graph *g, struct hy_derived *d, struct flatten *s,
 	return more ? r | HY_MORE : r;
 }
 
+/* The outer cell, or the function, told an error: one of what is told. */
+static bool outer_told_error(struct hy_graph *g, struct hy_derived *d)
+{
+	if (!hy_take(d, 0) || !hy_holds_error(d, 0))
+		return false;
+	hy_pass_error(g, d, 0);
+	return true;
+}
+
 static int run_merge(struct hy_graph *g, struct hy_derived *d, void *out)
 {
 	struct flatten *s = d->ctx;
 	int r, linked;
 
 	s->cell = d;
-	if (outer_error(g, d))
-		return HY_KEEP;
+	if (outer_told_error(g, d))
+		return HY_KEEP | HY_MORE;
 	linked = link_inner(g, d, s);
 	if (linked < 0)
 		return linked;
