@@ -990,10 +990,11 @@ static struct hyphae_cell *retried(struct world *w, size_t retries,
 static void o23_retry(void **state)
 {
 	struct world *w = *state;
-	struct tries bad = {.from = source(w, 7), .good_from = 100};
-	struct tries good = {.from = source(w, 7), .good_from = 2};
+	static struct tries bad, good; /* until the fixture lets go */
 	struct log *b, *g;
 
+	bad = (struct tries){.from = source(w, 7), .good_from = 100};
+	good = (struct tries){.from = source(w, 7), .good_from = 2};
 	b = follow(w, retried(w, 2, &bad));
 	assert_int_equal(bad.count, 3);
 	assert_int_equal(bad.released, 2);
@@ -1012,9 +1013,11 @@ static void o23_retry(void **state)
 static void o23_retry_later(void **state)
 {
 	struct world *w = *state;
-	struct tries t = {.from = source(w, 7)};
-	struct log *seen = follow(w, retried(w, 1, &t));
+	static struct tries t;
+	struct log *seen;
 
+	t = (struct tries){.from = source(w, 7)};
+	seen = follow(w, retried(w, 1, &t));
 	t.good_from = 1;
 	put(t.from, 8); /* fails, and the next try is good */
 	assert_int_equal(t.count, 2);
