@@ -368,6 +368,32 @@ static void raise_end(struct raise *r, bool undo)
 	}
 }
 
+struct raise_above {
+	struct hy_graph *g;
+	struct raise *r;
+	uint32_t height;
+};
+
+static bool raise_one_above(struct hy_cell *c, void *ctx)
+{
+	struct raise_above *a = ctx;
+
+	return raise_over(a->g, a->r, c, a->height);
+}
+
+/* What follows the cell, and what its operator made. */
+static bool raise_targets(struct hy_graph *g, struct raise *r,
+			  struct hy_cell *c)
+{
+	struct raise_above a = {g, r, c->height};
+	struct hy_derived *d = hy_derived_of(c);
+
+	for (struct hy_edge *e = c->deps; e; e = e->next)
+		if (!raise_over(g, r, &e->owner->cell, c->height))
+			return false;
+	return !d->op->above || d->op->above(d, raise_one_above, &a);
+}
+
 static int raise_all(struct hy_graph *g, struct raise *r, struct hy_cell *input)
 {
 	while (r->count) {
@@ -382,10 +408,8 @@ static int raise_all(struct hy_graph *g, struct raise *r, struct hy_cell *input)
 			return -ENOMEM;
 		if (item.cell->height > g->max_height)
 			g->max_height = item.cell->height;
-		for (struct hy_edge *e = item.cell->deps; e; e = e->next)
-			if (!raise_over(g, r, &e->owner->cell,
-					item.cell->height))
-				return -ENOMEM;
+		if (!raise_targets(g, r, item.cell))
+			return -ENOMEM;
 	}
 	return 0;
 }

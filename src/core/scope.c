@@ -236,6 +236,25 @@ void hy_scope_close(struct hy_graph *g, struct hyphae_scope *handle,
 	g->entered_scopes--;
 }
 
+bool hy_scope_each_derived(const struct hyphae_scope *handle,
+			   bool (*each)(struct hy_cell *c, void *ctx),
+			   void *ctx)
+{
+	struct hy_scope *scope = scope_of(handle);
+
+	for (uint32_t i = 0; scope && i < scope->count; i++) {
+		const struct hy_scope_item *item = &scope->items[i];
+		struct hy_cell *c;
+
+		if (item->kind != ITEM_CELL || !alive(item))
+			continue;
+		c = hy_slot(item->handle);
+		if (c->flags & F_DERIVED && !each(c, ctx))
+			return false;
+	}
+	return true;
+}
+
 int hyphae_scope_on_dispose(struct hyphae_scope *handle, void (*fn)(void *ctx),
 			    void *ctx)
 {

@@ -27,6 +27,10 @@ void hy_scopes_free(struct hy_graph *g);
  */
 struct hyphae_scope *hy_scope_open(struct hy_graph *g,
 				   struct hy_scope **ret_outer);
+/* Its derived cells, until each() returns false; then it does too. */
+bool hy_scope_each_derived(const struct hyphae_scope *scope,
+			   bool (*each)(struct hy_cell *c, void *ctx),
+			   void *ctx);
 void hy_scope_close(struct hy_graph *g, struct hyphae_scope *scope,
 		    struct hy_scope *outer);
 

@@ -235,6 +235,12 @@ struct hy_op {
 	void (*free)(struct hy_graph *graph, struct hy_derived *d);
 	/* Begin afresh: a lazy cell went idle.  NULL: it keeps no state. */
 	void (*reset)(struct hy_graph *graph, struct hy_derived *d);
+	/*
+	 * The cell has been raised: call each() for the cells that have to lie
+	 * above it though they do not follow it.  NULL: there are none.
+	 */
+	bool (*above)(struct hy_derived *d,
+		      bool (*each)(struct hy_cell *c, void *ctx), void *ctx);
 	uint32_t flags; /* OP_... */
 	/* OP_DYNAMIC: the first inputs, which it always has. */
 	uint32_t fixed;
@@ -382,10 +388,10 @@ struct hy_graph {
 	 * to it.  A chain of them that leads back ends at the wave limit.
 	 */
 	uint32_t hop;
-	uint32_t depth;		      /* of the cell that fires (eager) */
-	uint64_t deliver_limit;	      /* newest subscription of this wave */
-	struct hy_sub *cursor;	      /* where a fan-out stopped */
-	uint64_t called;	      /* subscribers it called */
+	uint32_t depth;		/* of the cell that fires (eager) */
+	uint64_t deliver_limit; /* newest subscription of this wave */
+	struct hy_sub *cursor;	/* where a fan-out stopped */
+	uint64_t called;	/* subscribers it called */
 
 	struct hy_queue queue;
 	struct hy_fired *fired; /* I7 */

@@ -195,9 +195,23 @@ static void reset_selector(struct hy_graph *g, struct hy_derived *d)
 	leave_all(g, d->ctx);
 }
 
+/* What was made for the inners is computed after the selector. */
+static bool above_selector(struct hy_derived *d,
+			   bool (*each)(struct hy_cell *c, void *ctx),
+			   void *ctx)
+{
+	const struct flatten *s = d->ctx;
+
+	for (size_t i = 0; i < s->capacity; i++)
+		if (!hy_scope_each_derived(s->inners[i].scope, each, ctx))
+			return false;
+	return true;
+}
+
 static const struct hy_op op_selector = {
 	.name = "selector",
 	.run = select_next,
+	.above = above_selector,
 	.free = free_selector,
 	.reset = reset_selector,
 };

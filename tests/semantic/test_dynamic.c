@@ -170,6 +170,39 @@ static void d03_the_switch_cuts_first(void **state)
 	assert_int_equal(f.count, w->eager ? 3 : 2);
 }
 
+/* The same when the outer cell has been raised far above the inner one. */
+static int pointer_or_deep(void *ret, void *ctx)
+{
+	struct fn *f = ctx;
+
+	if (get(f->c[2]))
+		get(f->c[3]);
+	return hyphae_pointer_get(f->c[4], ret);
+}
+
+static void d03_after_the_outer_was_raised(void **state)
+{
+	struct world *w = *state;
+	int64_t five = 5, six = 6;
+	struct hyphae_cell *a = keep(w, hyphae_pointer_new(w->graph, &five));
+	struct hyphae_cell *x = source(w, 1), *d;
+	struct fn f = {.c = {NULL, source(w, 0), source(w, 0), NULL, a}};
+	struct log *seen;
+
+	for (int i = 0; i < 30; i++)
+		x = derive(w, inc, x)->cell;
+	f.c[3] = x;
+	f.c[0] = keep(w, hyphae_computed(w->graph, &hyphae_pointer,
+					 pointer_or_deep, &f));
+	d = keep(w, hyphae_switch_map(f.c[0], &hyphae_int64, map_or_zero, &f));
+	seen = follow(w, d);
+	put(f.c[2], 1); /* the outer cell is at height 31 now */
+	assert_int_equal(hyphae_pointer_set(a, NULL), 0);
+	assert_int_equal(hyphae_pointer_set(a, &six), 0);
+	assert_log(seen, w->eager ? "5,E(-14),0,6" : "5,0,6");
+	assert_int_equal(f.count, w->eager ? 3 : 2);
+}
+
 static int gate(struct fn *f, int64_t *ret)
 {
 	*ret = get(f->c[0]) ? get(f->c[1]) : -1;
@@ -1168,6 +1201,7 @@ int main(void)
 		CASE(d01_branch_switch_tracked),
 		CASE(d01_branch_switch_map),
 		CASE(d03_the_switch_cuts_first),
+		CASE(d03_after_the_outer_was_raised),
 		CASE(d04_stale_in_the_same_wave),
 		CASE(d04_deep),
 		CASE(d05_made_in_the_run),

@@ -39,9 +39,11 @@ check command pkg-config pkg-config|pkgconf pkgconf-pkg-config     pkgconf
 
 have_header()
 {
-	if command -v "$CC" >/dev/null 2>&1; then
+	# CC may be several words, as in CC="ccache gcc".
+	# shellcheck disable=SC2086
+	if command -v ${CC%% *} >/dev/null 2>&1; then
 		printf '#include <stdio.h>\n#include <%s>\n' "$1" |
-			"$CC" -E -x c - >/dev/null 2>&1
+			$CC -E -x c - >/dev/null 2>&1
 	else
 		ls "/usr/include/$1" /usr/include/*/"$1" >/dev/null 2>&1
 	fi
