@@ -25,6 +25,7 @@
  *                          problem function
  *              -EBUSY      not while the graph propagates or a batch is open
  *              -ELOOP      the graph did not settle
+ *              -EOVERFLOW  a count that cannot grow any more
  *            An operator that is given a NULL input returns NULL and leaves
  *            errno alone, so that constructors nest and one check at the end
  *            is enough.

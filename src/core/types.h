@@ -26,7 +26,8 @@
  *      are (the queue for the greatest height, `fired` for every subscribed
  *      cell, the eager stack for every edge and cell, two boxes for every
  *      derived cell of a boxed type).  Where others keep a cell's boxes, as a
- *      filter below it or a reader does, the next value needs a new one, and
+ *      filter below it, a reader, or a subscription that is paused and has to
+ *      know the previous value does, the next value needs a new one, and
  *      without memory the cell holds -ENOMEM.
  */
 #ifndef HY_TYPES_H
