@@ -56,6 +56,7 @@
 #include <hyphae/scope.h>
 #include <hyphae/stream.h>
 #include <hyphae/subscription.h>
+#include <hyphae/timing.h>
 #include <hyphae/type.h>
 
 /* Of these headers; hyphae_version() tells that of the library. */
