@@ -99,7 +99,7 @@ struct hy_block {
  *   records_semaphore + 0   u16  semaphore of `records`
  *                     + 2   u16  semaphore of the detail probes: pass,
  *                                pass_done, fanout_done, subscriber_done,
- *                                compute_done, batch_done
+ *                                compute_done, batch_done, frame_done
  *                     + 4   u16  pass reports open in the process
  *                     + 6   u16  0
  *                     + 8   u64  address of the struct hy_layout

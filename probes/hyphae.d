@@ -40,6 +40,10 @@ provider hyphae {
 	probe batch(uint64_t graph, uint64_t pass);
 	/* [detail] It has propagated. coalesced: writes that a later one of the same cell replaced. */
 	probe batch_done(uint64_t graph, uint64_t pass, uint64_t writes, uint64_t cells_fired, uint64_t coalesced);
+	/* [plain] A frame begins; it shall be done by boundary_ns. */
+	probe frame(uint64_t graph, uint64_t number, uint64_t boundary_ns);
+	/* [detail] It has propagated, distance_ns after its boundary (below 0: before it). */
+	probe frame_done(uint64_t graph, uint64_t number, uint64_t cells_fired, int64_t distance_ns);
 	/* [detail] A pass begins; graph is 0 for one opened by hyphae_pass_begin(). */
 	probe pass(uint64_t graph, uint64_t pass);
 	/* [detail] It is over. */

@@ -46,6 +46,7 @@
 #include <hyphae/cell.h>
 #include <hyphae/clock.h>
 #include <hyphae/dynamic.h>
+#include <hyphae/frame.h>
 #include <hyphae/graph.h>
 #include <hyphae/input.h>
 #include <hyphae/operators.h>

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+#include "core/batch.h"
+
 #include <errno.h>
 
 #include "base/alloc.h"
@@ -42,7 +44,7 @@ static uint64_t pass_of_batch(struct hy_graph *g)
 	return g->drainer == hy_thread_of(g) ? g->pass : hy_pass_new(g);
 }
 
-static int begin_locked(struct hy_graph *g)
+int hy_batch_begin(struct hy_graph *g)
 {
 	struct hy_thread *t = hy_thread_of(g);
 	struct hy_batch *batch;
@@ -59,6 +61,7 @@ static int begin_locked(struct hy_graph *g)
 		return -ENOMEM;
 	batch->graph = g;
 	batch->depth = 1;
+	batch->frame = false;
 	batch->pass = pass_of_batch(g);
 	batch->next = t->batches;
 	t->batches = batch;
@@ -76,7 +79,7 @@ int hyphae_batch_begin(struct hyphae_graph *handle)
 	if (!g)
 		return hy_bad_handle(handle);
 	hy_lock(g);
-	r = begin_locked(g);
+	r = hy_batch_begin(g);
 	hy_unlock(g);
 	return r;
 }
@@ -119,6 +122,8 @@ static int flush_batch(struct hy_graph *g, struct hy_batch *batch)
 	hy_flush(g, &batch->log);
 	if (hy_watched())
 		hy_watch_batch(g, batch->pass, writes, true, coalesced);
+	if (hy_watched() && batch->frame)
+		hy_frame_watch(g);
 	return hy_drain_end(g, 1);
 }
 
@@ -133,17 +138,11 @@ static void close_batch(struct hy_graph *g, struct hy_batch *batch)
 		hy_busy(g, 0, BUSY_BATCH);
 }
 
-static int end_locked(struct hy_graph *g)
+int hy_batch_end(struct hy_graph *g)
 {
 	struct hy_batch *batch = hy_batch_of(g);
 	int r;
 
-	if (!batch)
-		return -EINVAL;
-	if (batch->depth > 1) {
-		batch->depth--;
-		return 0;
-	}
 	/* Closed first: what its subscribers write is not part of it. */
 	close_batch(g, batch);
 	r = flush_batch(g, batch);
@@ -158,6 +157,21 @@ static int end_locked(struct hy_graph *g)
 	return r;
 }
 
+static int end_locked(struct hy_graph *g)
+{
+	struct hy_batch *batch = hy_batch_of(g);
+
+	if (hy_guarded(g))
+		return -EPERM;
+	if (!batch || (batch->depth == 1 && batch->frame))
+		return -EINVAL;
+	if (batch->depth > 1) {
+		batch->depth--;
+		return 0;
+	}
+	return hy_batch_end(g);
+}
+
 int hyphae_batch_end(struct hyphae_graph *handle)
 {
 	struct hy_graph *g = hy_graph(handle);
@@ -166,7 +180,7 @@ int hyphae_batch_end(struct hyphae_graph *handle)
 	if (!g)
 		return hy_bad_handle(handle);
 	hy_lock(g);
-	r = hy_guarded(g) ? -EPERM : end_locked(g);
+	r = end_locked(g);
 	hy_unlock(g);
 	return r;
 }
@@ -191,7 +205,7 @@ static int settle_locked(struct hy_graph *g)
 	struct hy_batch *batch = hy_batch_of(g);
 	int r = 0;
 
-	if (hy_guarded(g) || g->drainer == t)
+	if (hy_guarded(g) || g->drainer == t || (batch && batch->frame))
 		return -EBUSY;
 	if (batch && batch->log.count) {
 		/* Outside its own batch, as at its end. */

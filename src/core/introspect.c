@@ -93,6 +93,7 @@ __asm__(".pushsection .probes, \"aw\", @progbits\n"
 	LABEL("records") "	.2byte 0\n"
 	LABEL("pass") LABEL("pass_done") LABEL("fanout_done")
 	LABEL("subscriber_done") LABEL("compute_done") LABEL("batch_done")
+	LABEL("frame_done")
 	"	.2byte 0\n"
 	"	.2byte 0\n" /* pass reports */
 	"	.2byte 0\n"
@@ -100,7 +101,7 @@ __asm__(".pushsection .probes, \"aw\", @progbits\n"
 	"	.8byte hy_layout\n"
 	"	.8byte _.stapsdt.base\n"
 	PLAIN("notify") PLAIN("write_value") PLAIN("fanout") PLAIN("compute")
-	PLAIN("batch") PLAIN("cell_create") PLAIN("cell_destroy")
+	PLAIN("batch") PLAIN("frame") PLAIN("cell_create") PLAIN("cell_destroy")
 	PLAIN("cell_name") PLAIN("error") PLAIN("watch")
 	".popsection\n");
 /* clang-format on */

@@ -152,6 +152,13 @@ extern uint16_t hyphae_watch_semaphore __attribute__((visibility("hidden")));
 #define hy_probe_batch_done(graph, pass, writes, fired, coalesced)    \
 	hy_probe_5(batch_done, ARG(graph), ARG(pass), ARG(writes),    \
 		   ARG(fired), ARG(coalesced))
+#define hy_probe_frame(graph, number, boundary) \
+	hy_probe_3(frame, ARG(graph), ARG(number), ARG(boundary))
+/* distance is signed, as code below. */
+#define hy_probe_frame_done(graph, number, fired, distance)                  \
+	__asm__ volatile(SITE(frame_done, 8@%[a1] 8@%[a2] 8@%[a3] -8@%[a4])  \
+			 : : IN(1, ARG(graph)), IN(2, ARG(number)),          \
+			 IN(3, ARG(fired)), IN(4, (int64_t)(distance)))
 #define hy_probe_pass(graph, pass) hy_probe_2(pass, ARG(graph), ARG(pass))
 #define hy_probe_pass_done(graph, pass, fires, refires) \
 	hy_probe_4(pass_done, ARG(graph), ARG(pass), ARG(fires), ARG(refires))
@@ -163,7 +170,7 @@ extern uint16_t hyphae_watch_semaphore __attribute__((visibility("hidden")));
 		   TEXT(site), TEXT(name))
 #define hy_probe_cell_name(cell, name) \
 	hy_probe_2(cell_name, ARG(cell), TEXT(name))
-/* code is signed: the one argument that is not of the plain kind. */
+/* code is signed. */
 #define hy_probe_error(cell, code, message, name)                            \
 	__asm__ volatile(SITE(error, 8@%[a1] -8@%[a2] 8@%[a3] 8@%[a4]) : :   \
 			 IN(1, ARG(cell)), IN(2, (int64_t)(code)),           \
@@ -196,6 +203,8 @@ static inline void hy_no_probe(int first, ...)
 #define hy_probe_subscriber_done(...) NO_PROBE(__VA_ARGS__)
 #define hy_probe_batch(...) NO_PROBE(__VA_ARGS__)
 #define hy_probe_batch_done(...) NO_PROBE(__VA_ARGS__)
+#define hy_probe_frame(...) NO_PROBE(__VA_ARGS__)
+#define hy_probe_frame_done(...) NO_PROBE(__VA_ARGS__)
 #define hy_probe_pass(...) NO_PROBE(__VA_ARGS__)
 #define hy_probe_pass_done(...) NO_PROBE(__VA_ARGS__)
 #define hy_probe_cell_create(...) NO_PROBE(__VA_ARGS__)

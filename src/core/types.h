@@ -316,6 +316,7 @@ struct hy_batch {
 	struct hy_log log;
 	uint64_t pass;
 	uint32_t depth;
+	bool frame; /* of a frame; time/frame.c */
 };
 
 /* Derived cells to compute, by height, first in first out in each. */

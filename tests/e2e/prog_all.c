@@ -6,7 +6,8 @@
  *
  * Each round fires: notify 4, write_value 7, fanout 6, compute 4, batch 1,
  * cell_create, cell_name and cell_destroy 1; each second round write_value
- * and fanout once more, for the filter.  The end fires notify 2 and error 1.
+ * and fanout once more, for the filter.  Before them an empty frame fires frame
+ * 1 and batch 1, in the end there are notify 2 and error 1.
  */
 #include <errno.h>
 #include <hyphae/hyphae.h>
@@ -124,6 +125,7 @@ int main(int argc, char **argv)
 	error = hyphae_pass_begin() | hyphae_pass_end();
 	error |= hyphae_report_take(&report);
 	hyphae_report_done(&report);
+	error |= hyphae_frame_begin(w.graph, 0) | hyphae_frame_end(w.graph);
 	for (int64_t i = 1; i <= rounds; i++)
 		error |= round_of(&w, i);
 	error |= hyphae_int64_get(w.sum, &value);

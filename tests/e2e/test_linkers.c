@@ -32,6 +32,8 @@ static char *script_for(const char *path)
 		     "    { @fanout_of_a = count(); } }"
 		     "usdt:%1$s:hyphae:fanout_done { @done = count(); }"
 		     "usdt:%1$s:hyphae:batch { @batch = count(); }"
+		     "usdt:%1$s:hyphae:frame { @frame = count(); }"
+		     "usdt:%1$s:hyphae:frame_done { @frame_done = count(); }"
 		     "usdt:%1$s:hyphae:cell_create { @create = count(); }"
 		     "usdt:%1$s:hyphae:cell_name { @name = count();"
 		     "  if (str(arg1) == \"short-lived\") { @short = count(); "
@@ -57,7 +59,9 @@ static void count_all(const char *path)
 		{"@fanout", 6 * ROUNDS + EVEN + 3},
 		{"@fanout_of_a", ROUNDS},
 		{"@done", 6 * ROUNDS + EVEN + 3},
-		{"@batch", ROUNDS},
+		{"@batch", ROUNDS + 1},
+		{"@frame", 1},
+		{"@frame_done", 1},
 		{"@create", ROUNDS},
 		{"@name", ROUNDS},
 		{"@short", ROUNDS},

@@ -784,8 +784,9 @@ static void one_liners(void **state)
 /* ---- the files ------------------------------------------------------------ */
 
 static const char *const files[] = {
-	"batches.bt", "fanout_latency.bt",   "fanouts.bt", "live_cells.bt",
-	"refires.bt", "slow_subscribers.bt", "writes.bt",
+	"batches.bt",	       "fanout_latency.bt", "fanouts.bt",
+	"frame-jitter.bt",     "live_cells.bt",	    "refires.bt",
+	"slow_subscribers.bt", "writes.bt",
 };
 
 /* Each can be run as it is and explains itself in lines of 80 columns. */
