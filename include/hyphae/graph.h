@@ -34,10 +34,53 @@ enum hyphae_graph_flags {
 	HYPHAE_EAGER = 2,
 	/* As if hyphae_graph_set_lazy(graph, true) had been called. */
 	HYPHAE_LAZY = 4,
+	/*
+	 * Each cell and each subscription also holds a block of malloc() of its
+	 * own size, which the constructor allocates and nobody uses.  Heap
+	 * profilers do not see hyphae's own chunks, which are mapped; with
+	 * this they attribute each cell that is alive to the place where it
+	 * was made, and their sums are right.  Costs the memory twice.  Not
+	 * with storage of the caller (EINVAL).
+	 */
+	HYPHAE_HEAP_CELLS = 256,
 };
 
 /* An empty graph, or NULL with errno EINVAL (unknown flags) or ENOMEM. */
 HYPHAE_API struct hyphae_graph *hyphae_graph_new(unsigned int flags);
+
+enum hyphae_storage_flags {
+	/* When the storage is used up, go on with the process's memory. */
+	HYPHAE_STORAGE_SPILL = 1,
+};
+
+/* Members that are not named are 0, which stands for what is usual. */
+struct hyphae_graph_options {
+	unsigned int flags;	    /* enum hyphae_graph_flags */
+	unsigned int wave_limit;    /* hyphae_graph_set_wave_limit(); 0: 100 */
+	void *storage;		    /* where it shall live; see memory.h */
+	size_t storage_bytes;	    /* of that */
+	unsigned int storage_flags; /* enum hyphae_storage_flags */
+};
+
+/*
+ * A graph as the options say.  NULL with errno
+ *   EINVAL  options NULL, unknown flags, storage that is neither zeroed nor
+ *           left by a graph with the same size, a size without storage,
+ *           HYPHAE_HEAP_CELLS with storage
+ *   EBUSY   a graph lives in the storage
+ *   ENOMEM  no memory, or not enough storage for a graph and one chunk
+ *
+ * hyphae_graph_new_sized() is for a program that knows the first `size` bytes
+ * of the options: what the library knows beyond them is 0, and what the
+ * program knows beyond the library must be (else EINVAL).
+ */
+HYPHAE_API struct hyphae_graph *
+hyphae_graph_new_sized(const struct hyphae_graph_options *options, size_t size);
+static inline struct hyphae_graph *
+hyphae_graph_new_with(const struct hyphae_graph_options *options)
+{
+	return hyphae_graph_new_sized(options, sizeof(*options));
+}
 
 /*
  * Dispose its scopes, and release the graph and everything in it: all its

@@ -45,10 +45,13 @@
 #include <hyphae/batch.h>
 #include <hyphae/cell.h>
 #include <hyphae/clock.h>
+#include <hyphae/data.h>
+#include <hyphae/describe.h>
 #include <hyphae/dynamic.h>
 #include <hyphae/frame.h>
 #include <hyphae/graph.h>
 #include <hyphae/input.h>
+#include <hyphae/memory.h>
 #include <hyphae/operators.h>
 #include <hyphae/overflow.h>
 #include <hyphae/pass.h>
@@ -59,6 +62,7 @@
 #include <hyphae/subscription.h>
 #include <hyphae/timing.h>
 #include <hyphae/type.h>
+#include <hyphae/weak.h>
 
 /* Of these headers; hyphae_version() tells that of the library. */
 #define HYPHAE_VERSION_MAJOR 0

@@ -21,7 +21,7 @@ static struct hy_batch *batch_take(struct hy_graph *g)
 	if (batch)
 		g->spare_batch = NULL;
 	else
-		batch = hy_zalloc(sizeof(*batch));
+		batch = hy_zalloc_in(g->region, sizeof(*batch));
 	return batch;
 }
 

@@ -28,7 +28,7 @@ static struct hyphae_cell *source_new(struct hy_graph *g,
 
 	hy_lock(g);
 	if (hy_scope_reserve(g)) {
-		c = hy_slot_new(g, HY_CHUNK_SOURCE);
+		c = hy_cell_slot(g, HY_CHUNK_SOURCE);
 		if (c) {
 			hy_cell_init(g, c, type, site);
 			c->word = word;
@@ -235,7 +235,7 @@ int hyphae_cell_fail(struct hyphae_cell *handle, int code, const char *message)
 		return hy_bad_handle(handle);
 	if (code >= 0 || code < -HYPHAE_ERRNO_MAX)
 		return -EINVAL;
-	error = hy_error_new(code, message);
+	error = hy_error_new_in(hy_graph_of(c)->region, code, message);
 	if (error->code == -ENOMEM && code != -ENOMEM) {
 		hy_error_unref(error);
 		return -ENOMEM;
@@ -419,7 +419,7 @@ int hyphae_cell_set_name(struct hyphae_cell *handle, const char *name)
 		return -ENAMETOOLONG;
 	if (!hy_utf8_valid(name, length))
 		return -EILSEQ;
-	copy = hy_alloc(length + 1);
+	copy = hy_alloc_in(hy_graph_of(c)->region, length + 1);
 	if (!copy)
 		return -ENOMEM;
 	memcpy(copy, name, length + 1);
@@ -531,7 +531,7 @@ int hyphae_cell_own(struct hyphae_cell *handle, void *data,
 	if (!drop)
 		return -EINVAL;
 	if (c) {
-		owned = hy_alloc(sizeof(*owned));
+		owned = hy_alloc_in(hy_graph_of(c)->region, sizeof(*owned));
 		r = owned ? -ESTALE : -ENOMEM;
 	} else {
 		r = hy_bad_handle(handle);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "core/data.h"
 #include "core/drain.h"
 #include "core/lazy.h"
 #include "core/queue.h"
@@ -21,15 +22,17 @@ static bool make_room(struct hy_graph *g, uint32_t height, size_t edges)
 {
 	struct hy_eager_entry *stack;
 
-	if (!hy_queue_reserve(&g->queue, height) || !hy_scope_reserve(g))
+	if (!hy_queue_reserve(g->region, &g->queue, height) ||
+	    !hy_scope_reserve(g))
 		return false;
-	if (g->nsignals && (!hy_list_reserve(&g->more, g->nsignals) ||
-			    !hy_list_reserve(&g->again, g->nsignals)))
+	if (g->nsignals && (!hy_list_reserve(g, &g->more, g->nsignals) ||
+			    !hy_list_reserve(g, &g->again, g->nsignals)))
 		return false;
 	if (!(g->flags & HYPHAE_EAGER))
 		return true;
-	stack = hy_reserve(g->stack, &g->stack_capacity,
-			   g->nedges + edges + g->ncells + 2, sizeof(*stack));
+	stack = hy_reserve_in(g->region, g->stack, &g->stack_capacity,
+			      g->nedges + edges + g->ncells + 2,
+			      sizeof(*stack));
 	if (stack)
 		g->stack = stack;
 	return stack;
@@ -77,7 +80,9 @@ static bool view_init(struct view *view, struct hyphae_cell *const *inputs,
 	view->count = count;
 	view->inputs = &view->one;
 	if (count > 1)
-		view->inputs = hy_alloc(count * sizeof(*view->inputs));
+		view->inputs =
+			hy_alloc_in(hy_graph_of(hy_cell(inputs[0]))->region,
+				    count * sizeof(*view->inputs));
 	if (!view->inputs)
 		return false;
 	for (size_t i = 0; i < count; i++) {
@@ -230,6 +235,7 @@ static void discard(struct hy_graph *g, struct hy_derived *d)
 	g->nsignals -= (c->flags & F_SIGNALS) != 0;
 	g->nlazy -= (c->flags & F_LAZY) != 0;
 	g->ncells--;
+	hy_owned_drop(g, hy_cold_of(c)->owned); /* none of the user's */
 	hy_slot_free(g, d);
 }
 
@@ -239,7 +245,8 @@ static bool give_boxes(struct hy_derived *d)
 	if (!(d->cell.flags & F_BOXED) || d->op->flags & OP_SHARES)
 		return true;
 	for (int i = 0; i < 2; i++) {
-		struct hy_box *box = hy_box_new(d->cell.type);
+		struct hy_box *box =
+			hy_box_new(hy_graph_of(&d->cell), d->cell.type);
 
 		if (!box)
 			return false;
@@ -268,7 +275,7 @@ static uint32_t flags_for(const struct hy_order *order)
 static struct hy_derived *derived_new(struct hy_graph *g,
 				      const struct hy_order *order)
 {
-	struct hy_derived *d = hy_slot_new(g, HY_CHUNK_DERIVED);
+	struct hy_derived *d = hy_cell_slot(g, HY_CHUNK_DERIVED);
 	uint32_t count = (uint32_t)order->count;
 	bool ok;
 
@@ -280,7 +287,7 @@ static struct hy_derived *derived_new(struct hy_graph *g,
 	d->fn = order->fn;
 	d->ctx = order->ctx;
 	if (d->cell.flags & F_NARY)
-		d->fan_in = hy_fan_in_new(count, count ? count : 1);
+		d->fan_in = hy_fan_in_new(g, count, count ? count : 1);
 	ok = !(d->cell.flags & F_NARY) || d->fan_in;
 	g->nsignals += (d->cell.flags & F_SIGNALS) != 0;
 	if (order->lazy && ok) {

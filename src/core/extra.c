@@ -28,9 +28,10 @@ bool hy_extra_needed(const struct hyphae_subscription_options *options)
 	       options->flags & (HYPHAE_ONCE | HYPHAE_PREVIOUS);
 }
 
-struct hy_extra *hy_extra_new(const struct hyphae_subscription_options *options)
+struct hy_extra *hy_extra_new(struct hy_graph *g,
+			      const struct hyphae_subscription_options *options)
 {
-	struct hy_extra *e = hy_zalloc(sizeof(*e));
+	struct hy_extra *e = hy_zalloc_in(g->region, sizeof(*e));
 
 	if (!e)
 		return NULL;

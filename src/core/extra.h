@@ -17,7 +17,8 @@ bool hy_extra_needed(const struct hyphae_subscription_options *options);
 
 /* One with these options, or NULL. */
 struct hy_extra *
-hy_extra_new(const struct hyphae_subscription_options *options);
+hy_extra_new(struct hy_graph *g,
+	     const struct hyphae_subscription_options *options);
 
 /* HYPHAE_SKIP_INITIAL: what the cell holds counts as told. */
 void hy_extra_passed_over(struct hy_extra *extra, const struct hy_cell *c);

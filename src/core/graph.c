@@ -2,6 +2,8 @@
 #include <errno.h>
 
 #include "base/alloc.h"
+#include "base/options.h"
+#include "core/data.h"
 #include "core/drain.h"
 #include "core/log.h"
 #include "core/post.h"
@@ -9,27 +11,32 @@
 #include "core/release.h"
 #include "core/scope.h"
 #include "core/slab.h"
+#include "core/storage.h"
 #include "time/alarm.h"
 
 #define WAVE_LIMIT 100
+#define GRAPH_FLAGS                                                            \
+	(unsigned int)(HYPHAE_SINGLE_THREAD | HYPHAE_EAGER | HYPHAE_LAZY |     \
+		       HYPHAE_HEAP_CELLS)
 
-struct hyphae_graph *hyphae_graph_new(unsigned int flags)
+static int options_read(struct hyphae_graph_options *ret,
+			const struct hyphae_graph_options *options, size_t size)
 {
-	struct hy_graph *g;
+	if (!options || !hy_options_read(ret, sizeof(*ret), options, size) ||
+	    ret->flags & ~GRAPH_FLAGS ||
+	    ret->storage_flags & ~(unsigned int)HYPHAE_STORAGE_SPILL)
+		return -EINVAL;
+	if (!ret->storage)
+		return ret->storage_bytes || ret->storage_flags ? -EINVAL : 0;
+	return ret->flags & HYPHAE_HEAP_CELLS ? -EINVAL : 0;
+}
 
-	if (flags & ~(unsigned int)(HYPHAE_SINGLE_THREAD | HYPHAE_EAGER |
-				    HYPHAE_LAZY)) {
-		errno = EINVAL;
-		return NULL;
-	}
-	g = hy_graph_take();
-	if (!g) {
-		errno = ENOMEM;
-		return NULL;
-	}
-	g->flags = flags;
-	g->lazy = flags & HYPHAE_LAZY;
-	g->wave_limit = WAVE_LIMIT;
+static void graph_init(struct hy_graph *g,
+		       const struct hyphae_graph_options *options)
+{
+	g->flags = options->flags;
+	g->lazy = options->flags & HYPHAE_LAZY;
+	g->wave_limit = options->wave_limit ? options->wave_limit : WAVE_LIMIT;
 	g->dead_cells_end = &g->dead_cells;
 	g->dead_subs_end = &g->dead_subs;
 	if (hy_shared(g))
@@ -39,7 +46,32 @@ struct hyphae_graph *hyphae_graph_new(unsigned int flags)
 	/* The id is what makes the handle fit. */
 	store_release(&g->id, hy_id_new(g));
 	hy_graphs_add(g);
+}
+
+struct hyphae_graph *
+hyphae_graph_new_sized(const struct hyphae_graph_options *options, size_t size)
+{
+	struct hyphae_graph_options o;
+	struct hy_graph *g = NULL;
+	int r = options_read(&o, options, size);
+
+	if (r == 0 && o.storage)
+		r = hy_storage_open(o.storage, o.storage_bytes,
+				    o.storage_flags & HYPHAE_STORAGE_SPILL, &g);
+	else if (r == 0)
+		g = hy_graph_take();
+	if (!g) {
+		errno = r ? -r : ENOMEM;
+		return NULL;
+	}
+	graph_init(g, &o);
 	return hy_handle(g, g->id);
+}
+
+struct hyphae_graph *hyphae_graph_new(unsigned int flags)
+{
+	return hyphae_graph_new_with(
+		&(struct hyphae_graph_options){.flags = flags});
 }
 
 /*
@@ -111,6 +143,15 @@ static int dispose_scopes(struct hy_graph *g)
 	return r;
 }
 
+/* The graph's own data, when nothing is left that could ask for it. */
+static void drop_data(struct hy_graph *g)
+{
+	struct hy_owned *owned = g->owned;
+
+	g->owned = NULL;
+	hy_owned_drop(g, owned);
+}
+
 int hyphae_graph_free(struct hyphae_graph *handle)
 {
 	struct hy_graph *g = hy_graph(handle);
@@ -122,7 +163,7 @@ int hyphae_graph_free(struct hyphae_graph *handle)
 		return -ESTALE;
 	hy_lock(g);
 	if (g->open_batches || g->drainer || g->entered_scopes || g->starting ||
-	    hy_guarded(g)) {
+	    g->walking || hy_guarded(g)) {
 		hy_unlock(g);
 		return -EBUSY;
 	}
@@ -141,6 +182,7 @@ int hyphae_graph_free(struct hyphae_graph *handle)
 	end_everything(g);
 	hy_reap(g);
 	hy_drain_left(g);
+	drop_data(g);
 	hy_unlock(g);
 	hy_graphs_remove(g);
 	forget(g);

@@ -13,8 +13,8 @@
 
 bool hy_lazy_reserve(struct hy_graph *g)
 {
-	return hy_list_reserve(&g->attention, g->nlazy + 1) &&
-	       hy_list_reserve(&g->needed, g->nlazy + 1);
+	return hy_list_reserve(g, &g->attention, g->nlazy + 1) &&
+	       hy_list_reserve(g, &g->needed, g->nlazy + 1);
 }
 
 /* ---- parked edges ----------------------------------------------------------- */
@@ -293,8 +293,8 @@ int hyphae_cell_set_hooks(struct hyphae_cell *handle, hyphae_hook_fn first,
 	if (!c)
 		return hy_bad_handle(handle);
 	g = hy_graph_of(c);
-	owned = hy_alloc(sizeof(*owned));
-	hooks = hy_alloc(sizeof(*hooks));
+	owned = hy_alloc_in(g->region, sizeof(*owned));
+	hooks = hy_alloc_in(g->region, sizeof(*hooks));
 	if (owned && hooks) {
 		*hooks = (struct hy_hooks){first, last, ctx};
 		hy_lock(g);

@@ -11,10 +11,11 @@
 
 /* ---- lists of cells ------------------------------------------------------ */
 
-bool hy_list_reserve(struct hy_list *list, size_t want)
+bool hy_list_reserve(struct hy_graph *g, struct hy_list *list, size_t want)
 {
-	struct hy_cell **cells = hy_reserve(list->cells, &list->capacity, want,
-					    sizeof(struct hy_cell *));
+	struct hy_cell **cells =
+		hy_reserve_in(g->region, list->cells, &list->capacity, want,
+			      sizeof(struct hy_cell *));
 
 	if (cells)
 		list->cells = cells;
@@ -30,11 +31,13 @@ void hy_list_add(struct hy_list *list, struct hy_cell *c)
 /* ---- the inputs of one cell ------------------------------------------------ */
 
 /* One block: edges, then values, then marks. */
-struct hy_fan_in *hy_fan_in_new(uint32_t count, uint32_t capacity)
+struct hy_fan_in *hy_fan_in_new(struct hy_graph *g, uint32_t count,
+				uint32_t capacity)
 {
 	size_t edges = capacity * sizeof(struct hy_edge);
-	struct hy_fan_in *in = hy_zalloc(sizeof(*in) + edges +
-					 capacity * sizeof(void *) + capacity);
+	struct hy_fan_in *in = hy_zalloc_in(
+		g->region,
+		sizeof(*in) + edges + capacity * sizeof(void *) + capacity);
 
 	if (in) {
 		in->count = count;
@@ -140,15 +143,15 @@ static bool fan_in_grow(struct hy_graph *g, struct hy_derived *d, uint32_t want)
 		return false;
 	if (g->flags & HYPHAE_EAGER) {
 		struct hy_eager_entry *stack =
-			hy_reserve(g->stack, &g->stack_capacity,
-				   g->nedges + old->capacity + g->ncells + 2,
-				   sizeof(*stack));
+			hy_reserve_in(g->region, g->stack, &g->stack_capacity,
+				      g->nedges + old->capacity + g->ncells + 2,
+				      sizeof(*stack));
 
 		if (!stack)
 			return false;
 		g->stack = stack;
 	}
-	in = hy_fan_in_new(old->count, capacity);
+	in = hy_fan_in_new(g, old->count, capacity);
 	if (!in)
 		return false;
 	in->without = old->without;
@@ -325,8 +328,8 @@ static bool raise_room(struct hy_graph *g, struct raise *r)
 
 	if (r->count < r->done)
 		return true;
-	bigger = hy_reserve(g->raised, &g->raised_capacity, r->room + 1,
-			    sizeof(*bigger));
+	bigger = hy_reserve_in(g->region, g->raised, &g->raised_capacity,
+			       r->room + 1, sizeof(*bigger));
 	if (!bigger)
 		return false;
 	g->raised = r->heap = bigger;
@@ -404,7 +407,7 @@ static int raise_all(struct hy_graph *g, struct raise *r, struct hy_cell *input)
 		r->heap[--r->done] = item;
 		if (item.cell == input)
 			return -ELOOP;
-		if (!hy_queue_reserve(&g->queue, item.cell->height))
+		if (!hy_queue_reserve(g->region, &g->queue, item.cell->height))
 			return -ENOMEM;
 		if (item.cell->height > g->max_height)
 			g->max_height = item.cell->height;

@@ -11,7 +11,8 @@
 #include "core/types.h"
 
 /* Slots for `capacity` inputs of which `count` are in use; NULL: no memory. */
-struct hy_fan_in *hy_fan_in_new(uint32_t count, uint32_t capacity);
+struct hy_fan_in *hy_fan_in_new(struct hy_graph *g, uint32_t count,
+				uint32_t capacity);
 
 /*
  * Note what input `i` is now; `brought`: MARK_VALUE, MARK_END or both, that
@@ -80,6 +81,6 @@ bool hy_link_again(struct hy_graph *g);
 /* Keep a cell in a list, with a reference; there is room (I7). */
 void hy_list_add(struct hy_list *list, struct hy_cell *c);
 /* Room for `want`; false without memory. */
-bool hy_list_reserve(struct hy_list *list, size_t want);
+bool hy_list_reserve(struct hy_graph *g, struct hy_list *list, size_t want);
 
 #endif

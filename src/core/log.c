@@ -38,13 +38,13 @@ bool hy_log_room(struct hy_graph *g, struct hy_log *log, size_t more)
 	struct hy_cell **gathered;
 	size_t want = log->count + more;
 
-	entries = hy_reserve(log->entries, &log->capacity, want,
-			     sizeof(*entries));
+	entries = hy_reserve_in(g->region, log->entries, &log->capacity, want,
+				sizeof(*entries));
 	if (!entries)
 		return false;
 	log->entries = entries;
-	gathered = hy_reserve(g->gathered, &g->gathered_capacity, want,
-			      sizeof(struct hy_cell *));
+	gathered = hy_reserve_in(g->region, g->gathered, &g->gathered_capacity,
+				 want, sizeof(struct hy_cell *));
 	if (!gathered)
 		return false;
 	g->gathered = gathered;

@@ -1,10 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/node.h"
 
+#include "core/data.h"
 #include "core/probe.h"
 #include "core/scope.h"
 #include "core/slab.h"
 #include "core/value.h"
+
+void *hy_cell_slot(struct hy_graph *g, enum hy_chunk_kind kind)
+{
+	struct hy_cell *c = hy_slot_new(g, kind);
+	size_t bytes = sizeof(struct hy_cold) +
+		       (kind == HY_CHUNK_SOURCE ? sizeof(*c)
+						: sizeof(struct hy_derived));
+
+	if (c && !hy_heap_block(g, &hy_cold_of(c)->owned, bytes)) {
+		hy_slot_free(g, c);
+		return NULL;
+	}
+	return c;
+}
 
 void hy_cell_init(struct hy_graph *g, struct hy_cell *c,
 		  const struct hyphae_type *type, const char *site)

@@ -13,6 +13,9 @@ static inline const char *hy_op_name(struct hy_cell *c)
 /* What the cell occupies, without its name and what it owns. */
 uint64_t hy_cell_bytes(struct hy_cell *c);
 
+/* A slot of one of the kinds of cells, or NULL: no memory. */
+void *hy_cell_slot(struct hy_graph *g, enum hy_chunk_kind kind);
+
 /* Fill in the parts that both kinds have; nobody knows the cell yet. */
 void hy_cell_init(struct hy_graph *g, struct hy_cell *c,
 		  const struct hyphae_type *type, const char *site);

@@ -10,14 +10,15 @@ static size_t words(size_t bits)
 	return (bits + 63) / 64;
 }
 
-static bool grow_level(uint64_t **level, size_t old_bits, size_t bits)
+static bool grow_level(struct hy_region *from, uint64_t **level,
+		       size_t old_bits, size_t bits)
 {
 	size_t had = *level ? words(old_bits) : 0, want = words(bits);
 	uint64_t *grown;
 
 	if (want <= had)
 		return true;
-	grown = hy_grow(*level, want * sizeof(**level));
+	grown = hy_grow_in(from, *level, want * sizeof(**level));
 	if (!grown)
 		return false;
 	memset(grown + had, 0, (want - had) * sizeof(*grown));
@@ -40,7 +41,7 @@ static void add_levels(struct hy_queue *q)
 			q->level[q->levels][0] |= 1;
 }
 
-bool hy_queue_reserve(struct hy_queue *q, size_t height)
+bool hy_queue_reserve(struct hy_region *from, struct hy_queue *q, size_t height)
 {
 	size_t heights = q->heights ? q->heights : 64;
 	size_t bits, old_bits;
@@ -54,12 +55,12 @@ bool hy_queue_reserve(struct hy_queue *q, size_t height)
 	bits = heights;
 	old_bits = q->heights;
 	for (int i = 0; i < HY_QUEUE_LEVELS; i++) {
-		if (!grow_level(&q->level[i], old_bits, bits))
+		if (!grow_level(from, &q->level[i], old_bits, bits))
 			return false;
 		bits = words(bits);
 		old_bits = words(old_bits);
 	}
-	buckets = hy_grow(q->buckets, heights * sizeof(*buckets));
+	buckets = hy_grow_in(from, q->buckets, heights * sizeof(*buckets));
 	if (!buckets)
 		return false;
 	memset(buckets + q->heights, 0,

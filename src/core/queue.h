@@ -13,7 +13,8 @@
 #include "core/types.h"
 
 /* Room for cells up to `height`; false without memory. */
-bool hy_queue_reserve(struct hy_queue *queue, size_t height);
+bool hy_queue_reserve(struct hy_region *from, struct hy_queue *queue,
+		      size_t height);
 void hy_queue_done(struct hy_queue *queue);
 
 /* Put into a bucket, and the one that was alone as well. */

@@ -2,6 +2,7 @@
 #include "core/release.h"
 
 #include "base/alloc.h"
+#include "core/data.h"
 #include "core/extra.h"
 #include "core/lazy.h"
 #include "core/node.h"
@@ -98,12 +99,7 @@ static void sub_release(struct hy_graph *g, struct hy_sub *s)
 		sub_unlink(g, s);
 	if (s->flags & SUB_EXTRA)
 		hy_extra_done(g, s);
-	if (s->drop) {
-		struct hy_graph *saved = hy_guard_begin(g);
-
-		s->drop(s->ctx);
-		hy_guard_end(g, saved);
-	}
+	hy_sub_drop(g, s);
 	if (!g->freeing)
 		hy_cell_put(g, s->cell);
 	hy_slot_free(g, s);
@@ -114,19 +110,6 @@ static HY_FRAME void probe_destroy(struct hy_cell *c, const char *op,
 {
 	hy_probe_cell_destroy(c->id, op, bytes, c->type->name,
 			      hy_cold_of(c)->site, c->name);
-}
-
-static void drop_owned(struct hy_graph *g, struct hy_owned *owned)
-{
-	struct hy_graph *saved = hy_guard_begin(g);
-	struct hy_owned *next;
-
-	for (; owned; owned = next) {
-		next = owned->next;
-		owned->drop(owned->data);
-		hy_free(owned);
-	}
-	hy_guard_end(g, saved);
 }
 
 static void cell_release(struct hy_graph *g, struct hy_cell *c)
@@ -147,8 +130,7 @@ static void cell_release(struct hy_graph *g, struct hy_cell *c)
 		hy_box_put(g, c->type, hy_box_of(c->word));
 	hy_box_free_spares(c);
 	hy_error_unref(cold->error);
-	if (cold->owned)
-		drop_owned(g, cold->owned);
+	hy_owned_drop(g, cold->owned);
 	if (*c->name)
 		hy_free((char *)c->name);
 	g->ncells--;

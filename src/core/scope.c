@@ -9,6 +9,7 @@
 #include <errno.h>
 
 #include "base/alloc.h"
+#include "core/data.h"
 #include "core/slab.h"
 #include "time/alarm.h"
 
@@ -81,8 +82,9 @@ static bool reserve(struct hy_scope *scope)
 
 	if (scope->count >= 64 && scope->count / 2 >= scope->swept)
 		sweep(scope);
-	items = hy_reserve(scope->items, &scope->capacity, scope->count + 1u,
-			   sizeof(*items));
+	items = hy_reserve_in(graph_of(scope)->region, scope->items,
+			      &scope->capacity, scope->count + 1u,
+			      sizeof(*items));
 	if (items)
 		scope->items = items;
 	return items;
@@ -316,8 +318,11 @@ static bool walk(struct hy_scope *root, bool check)
 
 static void scope_free(struct hy_graph *g, struct hy_scope *scope)
 {
+	struct hy_owned *owned = scope->owned;
+
 	hy_free(scope->items);
 	hy_slot_free(g, scope);
+	hy_owned_drop(g, owned);
 }
 
 /*

@@ -4,12 +4,14 @@
  * are never given back to the system and never change their kind: so a stale
  * handle can be looked at (types.h), and so can a chunk from outside while
  * the process runs.  Chunks of a freed graph are used by the next one.
+ * Those of a graph with storage of its own lie there, and stay there.
  */
 #include "core/slab.h"
 
 #include <string.h>
 
 #include "base/alloc.h"
+#include "core/storage.h"
 #include "time/alarm.h"
 
 #define REGION_CHUNKS 16
@@ -31,6 +33,16 @@ static const uint32_t slot_bytes[HY_KINDS] = {
 	[HY_CHUNK_TIMER] = sizeof(struct hy_alarm),
 };
 
+#define FIT(bytes) ((HY_CHUNK_BYTES - HY_CHUNK_HEADER) / (bytes))
+_Static_assert(HYPHAE_CHUNK_BYTES == HY_CHUNK_BYTES, "memory.h says so");
+_Static_assert(FIT(sizeof(struct hy_cell) + sizeof(struct hy_cold)) >=
+			       HYPHAE_CHUNK_SOURCES &&
+		       FIT(sizeof(struct hy_derived) +
+			   sizeof(struct hy_cold)) >= HYPHAE_CHUNK_DERIVED &&
+		       FIT(sizeof(struct hy_sub)) >=
+			       HYPHAE_CHUNK_SUBSCRIPTIONS &&
+		       FIT(64) >= HYPHAE_CHUNK_SCOPES,
+	       "memory.h promises so many");
 _Static_assert((sizeof(struct hy_cell) & (sizeof(struct hy_cell) - 1)) == 0 &&
 		       (sizeof(struct hy_derived) &
 			(sizeof(struct hy_derived) - 1)) == 0,
@@ -55,7 +67,8 @@ static void chunk_init(struct hy_chunk *chunk, enum hy_chunk_kind kind)
 			HY_CHUNK_HEADER + chunk->slots * chunk->slot_bytes;
 }
 
-static struct hy_chunk *chunk_take(enum hy_chunk_kind kind)
+/* From the pages of the process. */
+static struct hy_chunk *chunk_of_process(enum hy_chunk_kind kind)
 {
 	struct hy_chunk *chunk;
 
@@ -80,9 +93,28 @@ static struct hy_chunk *chunk_take(enum hy_chunk_kind kind)
 	return chunk;
 }
 
+static struct hy_chunk *chunk_take(struct hy_graph *graph,
+				   enum hy_chunk_kind kind)
+{
+	struct hy_chunk *chunk;
+	bool fresh;
+
+	if (!graph->region)
+		return chunk_of_process(kind);
+	chunk = hy_storage_chunk(graph, kind, &fresh);
+	if (!chunk && graph->region->spill) {
+		__atomic_add_fetch(&graph->region->spilled, 1,
+				   __ATOMIC_RELAXED);
+		return chunk_of_process(kind);
+	}
+	if (chunk && fresh)
+		chunk_init(chunk, kind);
+	return chunk;
+}
+
 static bool chunk_add(struct hy_graph *graph, enum hy_chunk_kind kind)
 {
-	struct hy_chunk *chunk = chunk_take(kind);
+	struct hy_chunk *chunk = chunk_take(graph, kind);
 
 	if (!chunk)
 		return false;
@@ -145,6 +177,8 @@ void hy_slots_done(struct hy_graph *graph)
 					     (size_t)i * chunk->slot_bytes),
 				0);
 		chunk->graph = NULL;
+		if (hy_storage_keep(graph, chunk))
+			continue;
 		chunk->next = free_chunks[chunk->kind];
 		free_chunks[chunk->kind] = chunk;
 	}
@@ -203,6 +237,10 @@ struct hy_graph *hy_graph_take(void)
 
 void hy_graph_give(struct hy_graph *graph)
 {
+	if (graph->region) {
+		hy_storage_close(graph);
+		return;
+	}
 	store_release(&graph->id, 0);
 	pthread_mutex_lock(&lock);
 	graph->list_next = free_graphs;

@@ -114,7 +114,7 @@ void hy_set_failure(struct hy_graph *g, struct hy_cell *c, int code)
 	if ((c->flags & (F_ERROR | F_EVENT)) == F_ERROR && held->code == code &&
 	    !*held->message)
 		return;
-	hy_set_error(g, c, hy_error_new(code, ""), false);
+	hy_set_error(g, c, hy_error_new_in(g->region, code, ""), false);
 	probe_error(c, code, "");
 }
 
@@ -178,7 +178,7 @@ void hy_cycle_found(struct hy_graph *g, struct hy_cell *c)
 		 "Cell #%llu%s%s would depend on itself; that dependency was "
 		 "left out.",
 		 (unsigned long long)c->id, *c->name ? " " : "", c->name);
-	error = hy_error_new(-ELOOP, text);
+	error = hy_error_new_in(g->region, -ELOOP, text);
 	if (c->flags & F_ERROR && hy_error_same(hy_cold_of(c)->error, error)) {
 		hy_error_unref(error);
 		return;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "core/data.h"
 #include "core/drain.h"
 #include "core/extra.h"
 #include "core/fanout.h"
@@ -20,8 +21,9 @@
 /* I7: a wave may note every subscribed cell. */
 static bool make_room(struct hy_graph *g)
 {
-	struct hy_fired *fired = hy_reserve(g->fired, &g->fired_capacity,
-					    g->nsubscribed + 1, sizeof(*fired));
+	struct hy_fired *fired =
+		hy_reserve_in(g->region, g->fired, &g->fired_capacity,
+			      g->nsubscribed + 1, sizeof(*fired));
 
 	if (fired)
 		g->fired = fired;
@@ -76,6 +78,10 @@ static struct hy_sub *sub_new(struct hy_graph *g, struct hy_cell *c,
 	if (extra) {
 		s->ctx = extra;
 		s->flags = SUB_EXTRA;
+	}
+	if (!hy_heap_sub(g, s)) {
+		hy_slot_free(g, s);
+		return NULL;
 	}
 	sub_link(g, s, c);
 	mark_fresh(s);
@@ -266,7 +272,7 @@ subscribe(struct hyphae_cell *handle,
 		return NULL;
 	}
 	if (hy_extra_needed(options)) {
-		extra = hy_extra_new(options);
+		extra = hy_extra_new(hy_graph_of(c), options);
 		if (!extra) {
 			errno = ENOMEM;
 			return NULL;

@@ -116,6 +116,38 @@ static inline void hy_stretch_end(struct hy_graph *g, struct hy_graph *saved)
 	hy_thread_of(g)->guard = saved;
 }
 
+/*
+ * The same for a call that may come when nobody drains, without the lock: a
+ * single-threaded graph is told not to start a write just so.
+ */
+struct hy_unlocked {
+	struct hy_graph *graph;
+	uint32_t busy;
+};
+
+static inline struct hy_unlocked hy_unlocked_begin(struct hy_graph *g)
+{
+	struct hy_unlocked saved = {NULL, 0};
+	struct hy_thread *t;
+
+	if (!g) /* a post: the graph's state is not this thread's */
+		return saved;
+	t = hy_thread_of(g);
+	saved.graph = t->guard;
+	t->guard = g;
+	saved.busy = g->busy & BUSY_GUARD;
+	hy_busy(g, BUSY_GUARD, 0);
+	return saved;
+}
+
+static inline void hy_unlocked_end(struct hy_graph *g, struct hy_unlocked saved)
+{
+	if (!g)
+		return;
+	hy_thread_of(g)->guard = saved.graph;
+	hy_busy(g, saved.busy, BUSY_GUARD);
+}
+
 static inline void hy_call_begin(struct hy_graph *g)
 {
 	hy_unlock(g);

@@ -52,8 +52,8 @@ static void note(struct hy_tracker *t, struct hy_cell *c)
 	}
 	if (noted(t, c))
 		return;
-	extra = hy_reserve(t->extra, &t->capacity, t->nextra + 1,
-			   sizeof(struct hy_cell *));
+	extra = hy_reserve_in(hy_graph_of(c)->region, t->extra, &t->capacity,
+			      t->nextra + 1, sizeof(struct hy_cell *));
 	if (!extra) {
 		t->no_memory = true;
 		return;

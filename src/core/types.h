@@ -150,7 +150,7 @@ struct hy_cold {
 struct hy_owned {
 	struct hy_owned *next;
 	void *data;
-	void (*drop)(void *data);
+	void (*drop)(void *data); /* NULL: the block itself is what counts */
 };
 
 /* `owner` follows `input`. */
@@ -258,9 +258,15 @@ enum hy_sub_flags {
 	SUB_FRESH = 64,	  /* it has what the cell is about to tell */
 	SUB_EXTRA = 128,  /* ctx is a struct hy_extra */
 	SUB_CALLED = 256, /* a call that is none of a wave is under way */
+	SUB_OWNS = 512,	  /* has data, or a block of the heap; data.c */
 };
 #define SUB_HELD (SUB_PAUSED | SUB_BLOCKED)
 #define SUB_ANY_MISSED (SUB_MISSED | SUB_MISSED_END)
+
+struct hy_sub_own {
+	void (*drop)(void *ctx);
+	struct hy_owned *owned;
+};
 
 struct hy_sub {
 	uint64_t id; /* 0: a free slot; ascending in order of subscription */
@@ -271,7 +277,10 @@ struct hy_sub {
 	};
 	void *ctx;
 	struct hy_cell *cell;
-	void (*drop)(void *ctx);
+	union {
+		void (*drop)(void *ctx);
+		struct hy_sub_own *own; /* SUB_OWNS */
+	};
 	uint32_t flags;
 	uint16_t pauses, blocks; /* not 0: SUB_PAUSED, SUB_BLOCKED */
 };
@@ -287,6 +296,7 @@ struct hy_scope {
 	uint32_t swept;	 /* items that were left by the last sweep */
 	uint32_t walked; /* for walks over the children */
 	bool entered, disposing;
+	struct hy_owned *owned; /* hyphae_scope_set_data() */
 };
 
 /* One write that waits for its wave. */
@@ -455,7 +465,10 @@ struct hy_graph {
 	struct hy_sub *calling; /* whom the drainer calls now */
 	uint32_t call_waiters;	/* for the end of a call; on `idle` */
 	uint32_t starting;	/* SUB_STARTING: no graph_free() */
+	uint32_t walking;	/* hyphae_graph_each_cell(): none either */
 	struct hy_graph *list_next, *list_prev;
+	struct hy_region *region; /* its storage, or NULL: the process's */
+	struct hy_owned *owned;	  /* hyphae_graph_set_data() */
 };
 
 enum {

@@ -135,9 +135,10 @@ int hy_type_check(const struct hyphae_type *type)
 
 /* ---- boxes ------------------------------------------------------------ */
 
-struct hy_box *hy_box_new(const struct hyphae_type *type)
+struct hy_box *hy_box_new(struct hy_graph *g, const struct hyphae_type *type)
 {
-	struct hy_box *box = hy_zalloc(sizeof(*box) + type->size);
+	struct hy_box *box =
+		hy_zalloc_in(g ? g->region : NULL, sizeof(*box) + type->size);
 
 	if (box) {
 		box->refs = 1;
@@ -159,7 +160,7 @@ struct hy_box *hy_box_take(struct hy_cell *c)
 		cold->spare = box->next_spare;
 		memset(box->payload, 0, c->type->size);
 	} else {
-		box = hy_box_new(c->type);
+		box = hy_box_new(hy_graph_of(c), c->type);
 		if (!box)
 			return NULL;
 	}
@@ -200,48 +201,17 @@ void hy_box_free_spares(struct hy_cell *c)
 	hy_cold_of(c)->spare = NULL;
 }
 
-/*
- * Around a function of the user's that may not write, outside the lock.
- */
-struct unlocked_guard {
-	struct hy_graph *graph;
-	uint32_t busy;
-};
-
-static struct unlocked_guard unlocked_begin(struct hy_graph *g)
-{
-	struct unlocked_guard saved = {NULL, 0};
-	struct hy_thread *t;
-
-	if (!g) /* a post: the graph's state is not this thread's */
-		return saved;
-	t = hy_thread_of(g);
-	saved.graph = t->guard;
-	t->guard = g;
-	saved.busy = g->busy & BUSY_GUARD;
-	hy_busy(g, BUSY_GUARD, 0);
-	return saved;
-}
-
-static void unlocked_end(struct hy_graph *g, struct unlocked_guard saved)
-{
-	if (!g)
-		return;
-	hy_thread_of(g)->guard = saved.graph;
-	hy_busy(g, saved.busy, BUSY_GUARD);
-}
-
 void hy_box_unref(struct hy_graph *g, const struct hyphae_type *type,
 		  struct hy_box *box)
 {
-	struct unlocked_guard saved;
+	struct hy_unlocked saved;
 
 	if (__atomic_sub_fetch(&box->refs, 1, __ATOMIC_ACQ_REL))
 		return;
 	if (type->drop) {
-		saved = unlocked_begin(g);
+		saved = hy_unlocked_begin(g);
 		type->drop(box->payload);
-		unlocked_end(g, saved);
+		hy_unlocked_end(g, saved);
 	}
 	hy_free(box);
 }
@@ -271,16 +241,16 @@ void hy_box_put(struct hy_graph *g, const struct hyphae_type *type,
 static int copy_value(struct hy_graph *g, const struct hyphae_type *type,
 		      void *to, const void *from)
 {
-	struct unlocked_guard saved;
+	struct hy_unlocked saved;
 	int r;
 
 	if (!type->copy) {
 		memcpy(to, from, type->size);
 		return 0;
 	}
-	saved = unlocked_begin(g);
+	saved = hy_unlocked_begin(g);
 	r = type->copy(to, from);
-	unlocked_end(g, saved);
+	hy_unlocked_end(g, saved);
 	return r > 0 ? -EINVAL : r;
 }
 
@@ -295,7 +265,7 @@ int hy_word_make(struct hy_graph *g, const struct hyphae_type *type,
 		return 0;
 	}
 	if (!box)
-		box = hy_box_new(type);
+		box = hy_box_new(g, type);
 	if (!box)
 		return -ENOMEM;
 	r = copy_value(g, type, box->payload, value);
@@ -357,12 +327,18 @@ static bool is_plain(const struct hy_error *error)
 
 struct hy_error *hy_error_new(int code, const char *message)
 {
+	return hy_error_new_in(NULL, code, message);
+}
+
+struct hy_error *hy_error_new_in(struct hy_region *region, int code,
+				 const char *message)
+{
 	size_t length = message ? strlen(message) : 0;
 	struct hy_error *error;
 
 	if (!length && code > -PLAIN_ERRORS)
 		return plain_error(code);
-	error = hy_alloc(sizeof(*error) + length + 1);
+	error = hy_alloc_in(region, sizeof(*error) + length + 1);
 	if (!error)
 		return plain_error(-ENOMEM);
 	error->refs = 1;

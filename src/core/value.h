@@ -20,8 +20,11 @@ static inline uint32_t hy_type_flags(const struct hyphae_type *type)
 	       (type->equal ? F_EQUAL : 0);
 }
 
-/* A zeroed box for a value of the type with one reference, or NULL. */
-struct hy_box *hy_box_new(const struct hyphae_type *type);
+/*
+ * A zeroed box for a value of the type with one reference, or NULL; of the
+ * graph, or, without one, of no graph yet.
+ */
+struct hy_box *hy_box_new(struct hy_graph *g, const struct hyphae_type *type);
 
 /* A spare box of the cell (zeroed) if it has one, else a new one. */
 struct hy_box *hy_box_take(struct hy_cell *c);
@@ -107,8 +110,13 @@ static inline void hy_word_put(struct hy_graph *g,
 		hy_box_put(g, type, hy_box_of(word));
 }
 
-/* An error with one reference; when there is no memory that of -ENOMEM. */
+/*
+ * An error with one reference; when there is no memory that of -ENOMEM.  In
+ * the memory of a graph, or of none.
+ */
 struct hy_error *hy_error_new(int code, const char *message);
+struct hy_error *hy_error_new_in(struct hy_region *region, int code,
+				 const char *message);
 struct hy_error *hy_error_ref(struct hy_error *error);
 void hy_error_unref(struct hy_error *error);
 bool hy_error_same(const struct hy_error *a, const struct hy_error *b);
