@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/utf8.h"
 
-#include <stdint.h>
-
 static bool continues(unsigned char byte, unsigned char low, unsigned char high)
 {
 	return byte >= low && byte <= high;
 }
 
-/* The bytes of the character at `s`, of which `left` are there; 0 if bad. */
-static size_t character(const unsigned char *s, size_t left)
+size_t hy_utf8_character(const unsigned char *s, size_t left)
 {
 	unsigned char low = 0x80, high = 0xbf;
 	size_t bytes;
@@ -44,7 +41,7 @@ bool hy_utf8_valid(const char *text, size_t length)
 	size_t at = 0, bytes;
 
 	while (at < length) {
-		bytes = character(s + at, length - at);
+		bytes = hy_utf8_character(s + at, length - at);
 		if (!bytes)
 			return false;
 		at += bytes;
