@@ -12,6 +12,7 @@
 
 #include "base/alloc.h"
 #include "base/options.h"
+#include "core/iterate.h"
 #include "core/portrait.h"
 
 /* ---- which cells --------------------------------------------------------- */
@@ -324,6 +325,10 @@ int hyphae_graph_dot_sized(struct hyphae_graph *handle, hyphae_write_fn write,
 	r = check(g, &d.options);
 	if (r)
 		return r;
+	/* So that `write` cannot free the graph, at the last call neither. */
+	hy_lock(g);
+	hy_walk_begin(g);
+	hy_unlock(g);
 	if (d.options.start) {
 		found.region = g->region;
 		d.found = &found;
@@ -333,6 +338,9 @@ int hyphae_graph_dot_sized(struct hyphae_graph *handle, hyphae_write_fn write,
 		r = draw_all(&d, handle);
 	hy_free(found.table);
 	hy_free(found.list);
+	hy_lock(g);
+	hy_walk_end(g);
+	hy_unlock(g);
 	return r;
 }
 
