@@ -178,8 +178,8 @@ static NOINLINE void compute_watched(struct hy_graph *g, struct hy_derived *d)
 {
 	uint64_t start = hy_clock_last(g);
 	struct result result = compute_any(g, d);
-	int told =
-		result.outcome < 0 ? result.outcome : result.outcome & HY_KEEP;
+	int told = result.outcome < 0 ? hy_failure_code(result.outcome)
+				      : result.outcome & HY_KEEP;
 
 	hy_watch_compute(g, d, start, hy_clock_since(g, start), told,
 			 result.wrote, d->cell.flags & F_VALUE_NEW);

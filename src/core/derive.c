@@ -239,12 +239,19 @@ static void discard(struct hy_graph *g, struct hy_derived *d)
 	hy_slot_free(g, d);
 }
 
-/* I7: one box for the value held, one for the next. */
+/*
+ * I7: one box for the value held, one for the next; one more where an operator
+ * keeps what it made, which the cell need not hold.
+ */
 static bool give_boxes(struct hy_derived *d)
 {
-	if (!(d->cell.flags & F_BOXED) || d->op->flags & OP_SHARES)
+	int count = 2;
+
+	if (d->op->flags & OP_SHARES)
+		count = d->op->flags & OP_MAKES ? 3 : 0;
+	if (!(d->cell.flags & F_BOXED))
 		return true;
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < count; i++) {
 		struct hy_box *box =
 			hy_box_new(hy_graph_of(&d->cell), d->cell.type);
 
@@ -259,15 +266,20 @@ static bool give_boxes(struct hy_derived *d)
 static uint32_t flags_for(const struct hy_order *order)
 {
 	uint32_t flags = F_DERIVED | F_NONE;
+	size_t count = order->count;
 
 	if (order->op->flags & OP_SIGNALS)
 		flags |= F_SIGNALS | F_BLOCKED;
 	if (order->count > 1 || order->op->flags & OP_SIGNALS)
 		flags |= F_NARY;
+	if (order->op->flags & OP_LEADS)
+		count = 1;
 	if (order->op->flags & OP_STREAM)
-		for (size_t i = 0; i < order->count; i++)
+		for (size_t i = 0; i < count; i++)
 			if (hy_cell(order->inputs[i])->flags & F_EVENT)
 				flags |= HY_EVENT_FLAGS;
+	if (order->op->flags & OP_EVENT)
+		flags |= HY_EVENT_FLAGS;
 	return flags;
 }
 

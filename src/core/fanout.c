@@ -80,20 +80,22 @@ void hy_spread_slowly(struct hy_graph *g, struct hy_cell *c)
 
 static NOINLINE void returned(struct hy_graph *g, struct hy_sub *s, int r)
 {
-	char text[160];
+	char text[160 + HYPHAE_MESSAGE_MAX];
+	const char *message;
 
 	if (r > 0) {
 		if (!(s->flags & SUB_DEAD))
 			hy_sub_end(g, s);
 		return;
 	}
+	r = hy_failure(r, &message);
 	/* A first call beside the drainer is nobody's write. */
 	if (!g->result && g->drainer == hy_thread_of(g))
 		g->result = r;
 	snprintf(text, sizeof(text),
-		 "A subscriber (number %llu) returned error %d; nobody was "
+		 "A subscriber (number %llu) returned error %d%s%s; nobody was "
 		 "passed over for that.",
-		 (unsigned long long)s->id, r);
+		 (unsigned long long)s->id, r, *message ? ": " : "", message);
 	hy_problem(g, s->cell, r, text);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What a cell comes to hold: a value, an error, or nothing. */
 #include <stdio.h>
+#include <string.h>
 
 #include "core/probe.h"
 #include "core/wave.h"
@@ -106,16 +107,28 @@ static bool held_already(const struct hy_cell *c, const struct hy_error *error)
 	       hy_error_same(hy_cold_of(c)->error, error);
 }
 
-/* Make the cell hold `code`. */
-void hy_set_failure(struct hy_graph *g, struct hy_cell *c, int code)
+void hy_set_failure(struct hy_graph *g, struct hy_cell *c, int result)
 {
-	struct hy_error *held = hy_cold_of(c)->error;
+	const char *message;
+	int code = hy_failure(result, &message);
+	struct hy_error *error = hy_error_new_in(g->region, code, message);
 
-	if ((c->flags & (F_ERROR | F_EVENT)) == F_ERROR && held->code == code &&
-	    !*held->message)
+	if (held_already(c, error)) {
+		hy_error_unref(error);
 		return;
-	hy_set_error(g, c, hy_error_new_in(g->region, code, ""), false);
-	probe_error(c, code, "");
+	}
+	hy_set_error(g, c, error, false);
+	probe_error(c, error->code, error->message);
+}
+
+void hy_set_end(struct hy_graph *g, struct hy_cell *c, int result)
+{
+	const char *message;
+	int code = hy_failure(result, &message);
+	struct hy_error *error = hy_error_new_in(g->region, code, message);
+
+	hy_set_error(g, c, error, true);
+	probe_error(c, error->code, error->message);
 }
 
 void hy_inherit_error(struct hy_graph *g, struct hy_cell *c,

@@ -223,6 +223,12 @@ enum hy_op_flags {
 	OP_GIVES = 32,
 	/* OP_SIGNALS: what was brought stays until it is taken (hy_take()). */
 	OP_KEEPS = 16,
+	/* What it makes is an event, also of a cell. */
+	OP_EVENT = 64,
+	/* With OP_SHARES: it makes values, too (hy_made_begin()). */
+	OP_MAKES = 128,
+	/* With OP_STREAM: it is the first input that has to be an event. */
+	OP_LEADS = 256,
 };
 
 /*

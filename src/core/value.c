@@ -10,6 +10,17 @@
 
 /* ---- the built-in types ---------------------------------------------- */
 
+/* FNV-1a, its high bits folded in. */
+uint64_t hy_hash_bytes(const void *bytes, size_t size)
+{
+	uint64_t hash = 0xcbf29ce484222325;
+
+	for (size_t i = 0; i < size; i++)
+		hash = (hash ^ ((const unsigned char *)bytes)[i]) *
+		       0x100000001b3;
+	return hash ^ hash >> 32;
+}
+
 static int print_int64(const void *value, char *text, size_t size)
 {
 	return snprintf(text, size, "%lld", (long long)*(const int64_t *)value);
@@ -52,6 +63,13 @@ static bool equal_string(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b) == 0;
 }
 
+static uint64_t hash_string(const void *value)
+{
+	const char *text = *(char *const *)value;
+
+	return hy_hash_bytes(text, strlen(text));
+}
+
 static int print_string(const void *value, char *text, size_t size)
 {
 	return snprintf(text, size, "%s", *(char *const *)value);
@@ -87,6 +105,13 @@ static bool equal_bytes(const void *a, const void *b)
 	       (x->size == 0 || memcmp(x->data, y->data, x->size) == 0);
 }
 
+static uint64_t hash_bytes(const void *value)
+{
+	const struct hyphae_bytes *bytes = value;
+
+	return hy_hash_bytes(bytes->data, bytes->size);
+}
+
 static int print_bytes(const void *value, char *text, size_t size)
 {
 	return snprintf(text, size, "%zu bytes",
@@ -108,12 +133,14 @@ const struct hyphae_type hyphae_string = {.name = "string",
 					  .copy = copy_string,
 					  .drop = drop_string,
 					  .equal = equal_string,
+					  .hash = hash_string,
 					  .print = print_string};
 const struct hyphae_type hyphae_bytes = {.name = "bytes",
 					 PLAIN(struct hyphae_bytes),
 					 .copy = copy_bytes,
 					 .drop = drop_bytes,
 					 .equal = equal_bytes,
+					 .hash = hash_bytes,
 					 .print = print_bytes};
 
 bool hyphae_never_equal(const void *a, const void *b)
@@ -251,7 +278,7 @@ static int copy_value(struct hy_graph *g, const struct hyphae_type *type,
 	saved = hy_unlocked_begin(g);
 	r = type->copy(to, from);
 	hy_unlocked_end(g, saved);
-	return r > 0 ? -EINVAL : r;
+	return r > 0 ? -EINVAL : r < 0 ? hy_failure_code(r) : 0;
 }
 
 int hy_word_make(struct hy_graph *g, const struct hyphae_type *type,

@@ -8,6 +8,9 @@
 /* 0, or -EINVAL for a descriptor that cannot be. */
 int hy_type_check(const struct hyphae_type *type);
 
+/* For values whose bytes are what is compared. */
+uint64_t hy_hash_bytes(const void *bytes, size_t size);
+
 static inline bool hy_type_boxed(const struct hyphae_type *type)
 {
 	return type->size > sizeof(uint64_t) || type->copy || type->drop;
@@ -109,6 +112,13 @@ static inline void hy_word_put(struct hy_graph *g,
 	if (hy_type_boxed(type))
 		hy_box_put(g, type, hy_box_of(word));
 }
+
+/*
+ * What a function's negative result stands for: a code, and the text that it
+ * gave to hyphae_error(), or "" (borrowed, until the next hyphae_error()).
+ */
+int hy_failure(int result, const char **ret_message);
+int hy_failure_code(int result);
 
 /*
  * An error with one reference; when there is no memory that of -ENOMEM.  In

@@ -53,8 +53,12 @@ void hy_flush(struct hy_graph *g, struct hy_log *log);
 void hy_set_error(struct hy_graph *g, struct hy_cell *c, struct hy_error *error,
 		  bool terminal);
 
-/* The error of a function, or of an input; an equal one is no change. */
-void hy_set_failure(struct hy_graph *g, struct hy_cell *c, int code);
+/*
+ * The error that a function meant by its negative result, or that of an
+ * input; an equal one is no change.  hy_set_end(): for good.
+ */
+void hy_set_failure(struct hy_graph *g, struct hy_cell *c, int result);
+void hy_set_end(struct hy_graph *g, struct hy_cell *c, int result);
 void hy_inherit_error(struct hy_graph *g, struct hy_cell *c,
 		      struct hy_cell *input);
 

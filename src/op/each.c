@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Operators of one input that keep no state: map, filter. */
+/* Operators of one input that keep no state: map, filter, tap. */
 #include <errno.h>
 
 #include "core/derive.h"
@@ -28,10 +28,26 @@ static int run_filter(struct hy_graph *g, struct hy_derived *d, void *out)
 	return HY_VALUE;
 }
 
+static int run_tap(struct hy_graph *g, struct hy_derived *d, void *out)
+{
+	hyphae_tap_fn fn = (hyphae_tap_fn)d->fn;
+	const void *value = hy_input_value(d, 0);
+	uint64_t word = hy_input_word(d, 0);
+
+	hy_call_begin(g);
+	fn(value, d->ctx);
+	hy_call_end(g);
+	*(uint64_t *)out = word;
+	return HY_VALUE;
+}
+
 const struct hy_op hy_op_map = {
 	.name = "map", .run = run_map, .flags = OP_STREAM};
 const struct hy_op hy_op_filter = {
 	.name = "filter", .run = run_filter, .flags = OP_SHARES | OP_STREAM};
+
+static const struct hy_op op_tap = {
+	.name = "tap", .run = run_tap, .flags = OP_SHARES | OP_STREAM};
 
 struct hyphae_cell *hyphae_map_at(struct hyphae_cell *input,
 				  const struct hyphae_type *type,
@@ -51,4 +67,11 @@ struct hyphae_cell *hyphae_filter_at(struct hyphae_cell *input,
 {
 	return hy_derive(&hy_op_filter, &input, 1, NULL, (void (*)(void))fn,
 			 ctx, site);
+}
+
+struct hyphae_cell *hyphae_tap_at(struct hyphae_cell *input, hyphae_tap_fn fn,
+				  void *ctx, const char *site)
+{
+	return hy_derive(&op_tap, &input, 1, NULL, (void (*)(void))fn, ctx,
+			 site);
 }

@@ -273,7 +273,9 @@ static int log_signal(const struct hyphae_signal *signal, void *ctx)
 	log->calls++;
 	if (++log->depth > log->deepest)
 		log->deepest = log->depth;
-	if (signal->kind == HYPHAE_VALUE)
+	if (signal->kind == HYPHAE_VALUE && signal->type == &hyphae_string)
+		note(log, "%s", hyphae_string_of(signal));
+	else if (signal->kind == HYPHAE_VALUE)
 		note(log, "%lld", (long long)hyphae_int64_of(signal));
 	else if (signal->kind == HYPHAE_COMPLETE)
 		note(log, "C");
