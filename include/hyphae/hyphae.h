@@ -51,6 +51,7 @@
 #include <hyphae/frame.h>
 #include <hyphae/graph.h>
 #include <hyphae/input.h>
+#include <hyphae/limits.h>
 #include <hyphae/memory.h>
 #include <hyphae/operators.h>
 #include <hyphae/overflow.h>
