@@ -50,6 +50,7 @@
 #include <hyphae/dynamic.h>
 #include <hyphae/frame.h>
 #include <hyphae/graph.h>
+#include <hyphae/history.h>
 #include <hyphae/input.h>
 #include <hyphae/limits.h>
 #include <hyphae/memory.h>
@@ -62,6 +63,7 @@
 #include <hyphae/stream.h>
 #include <hyphae/subscription.h>
 #include <hyphae/timing.h>
+#include <hyphae/transition.h>
 #include <hyphae/type.h>
 #include <hyphae/weak.h>
 
