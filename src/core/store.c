@@ -131,6 +131,15 @@ void hy_set_end(struct hy_graph *g, struct hy_cell *c, int result)
 	probe_error(c, error->code, error->message);
 }
 
+void hy_hold_error(struct hy_graph *g, struct hy_cell *c,
+		   struct hy_error *error)
+{
+	if (held_already(c, error))
+		hy_error_unref(error);
+	else
+		hy_set_error(g, c, error, false);
+}
+
 void hy_inherit_error(struct hy_graph *g, struct hy_cell *c,
 		      struct hy_cell *input)
 {

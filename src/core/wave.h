@@ -61,6 +61,9 @@ void hy_set_failure(struct hy_graph *g, struct hy_cell *c, int result);
 void hy_set_end(struct hy_graph *g, struct hy_cell *c, int result);
 void hy_inherit_error(struct hy_graph *g, struct hy_cell *c,
 		      struct hy_cell *input);
+/* The same of an error that was kept (takes it). */
+void hy_hold_error(struct hy_graph *g, struct hy_cell *c,
+		   struct hy_error *error);
 
 /* The cell depends on itself: it holds -ELOOP, and the problem is told. */
 void hy_cycle_found(struct hy_graph *g, struct hy_cell *c);

@@ -116,15 +116,6 @@ static void ripen(struct hy_graph *g, struct delay *s)
 		s->ripe++;
 }
 
-static void hold_error(struct hy_graph *g, struct hy_cell *c,
-		       struct hy_error *error)
-{
-	if (c->flags & F_ERROR && hy_error_same(hy_cold_of(c)->error, error))
-		hy_error_unref(error);
-	else
-		hy_set_error(g, c, error, false);
-}
-
 /* HY_VALUE with the word in *out, or HY_KEEP. */
 static int tell(struct hy_graph *g, struct hy_derived *d, struct item item,
 		uint64_t *out)
@@ -134,7 +125,7 @@ static int tell(struct hy_graph *g, struct hy_derived *d, struct item item,
 		return HY_VALUE;
 	}
 	if (item.what == NEWS_ERROR)
-		hold_error(g, &d->cell, item.error);
+		hy_hold_error(g, &d->cell, item.error);
 	else if (item.what == NEWS_NONE && d->cell.flags & F_ERROR)
 		hy_set_none(&d->cell);
 	return HY_KEEP;

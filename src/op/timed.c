@@ -23,7 +23,7 @@ static void fire(struct hy_graph *g, struct hy_timer *t)
 static void *timed_new(struct hy_graph *g, const struct hyphae_type *type,
 		       size_t size, uint64_t duration)
 {
-	struct hy_timed *s = hy_zalloc(size);
+	struct hy_timed *s = hy_zalloc_in(g->region, size);
 	bool room = false;
 
 	if (s) {

@@ -283,7 +283,8 @@ static void t10_delay_and_error(void **state)
 	assert_int_equal(marble_events(*state, delay3, "-a-#", "---#"), -EIO);
 	marble(*state, delay3, "ab#", "--#");
 	/* To be recovered from: in its turn. */
-	marble(*state, delay3, "a-!b!!-c|", "---a-!b!--c|");
+	marble_events(*state, delay3, "a-!b!!-c|", "---a-!b!!-c|");
+	marble_values(*state, delay3, "a-!b!!-c|", "---a-!b!--c|");
 }
 
 static void t10_delay_overflow(void **state)
