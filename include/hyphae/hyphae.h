@@ -53,6 +53,7 @@
 #include <hyphae/history.h>
 #include <hyphae/input.h>
 #include <hyphae/limits.h>
+#include <hyphae/loop.h>
 #include <hyphae/memory.h>
 #include <hyphae/operators.h>
 #include <hyphae/overflow.h>

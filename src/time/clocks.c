@@ -8,71 +8,28 @@
 
 #define LIMIT 1000
 
-/*
- * Like graphs, clocks lie in pages that never become anything else, so that a
- * stale handle can be looked at.
- */
-#define REGION_BYTES 16384
-
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct hy_clock *free_clocks;
-static uint64_t next_id = 1;
-
-static struct hy_clock *take(void)
-{
-	struct hy_clock *clock;
-
-	pthread_mutex_lock(&lock);
-	if (!free_clocks) {
-		struct hy_clock *clocks = hy_pages(REGION_BYTES, 4096);
-		size_t count = clocks ? REGION_BYTES / sizeof(*clocks) : 0;
-
-		for (size_t i = 0; i < count; i++) {
-			/* Kept for good: a stale handle may be locked. */
-			pthread_mutex_init(&clocks[i].lock, NULL);
-			clocks[i].next_free = free_clocks;
-			free_clocks = &clocks[i];
-		}
-	}
-	clock = free_clocks;
-	if (clock)
-		free_clocks = clock->next_free;
-	pthread_mutex_unlock(&lock);
-	return clock;
-}
-
-static uint64_t new_id(void)
-{
-	uint64_t id;
-
-	do
-		id = __atomic_fetch_add(&next_id, 1, __ATOMIC_RELAXED);
-	while (!(id & 0xffff));
-	return id;
-}
+static struct hy_shelf shelf = HY_SHELF(struct hy_clock);
 
 struct hy_clock *hy_clock_new(enum hy_clock_kind kind, uint64_t start_ns)
 {
-	struct hy_clock *clock = take();
+	struct hy_clock *clock = hy_shelf_take(&shelf);
 
 	if (!clock)
 		return NULL;
-	pthread_mutex_lock(&clock->lock);
 	clock->kind = kind;
 	clock->refs = 1;
 	clock->limit = LIMIT;
-	store_relaxed(&clock->now, start_ns);
-	store_relaxed(&clock->seq, 1);
-	store_release(&clock->id, new_id());
-	pthread_mutex_unlock(&clock->lock);
+	clock->now = start_ns;
+	clock->seq = 1;
+	hy_shelf_publish(&clock->head);
 	return clock;
 }
 
 struct hy_clock *hy_clock_ref(struct hy_clock *clock)
 {
-	pthread_mutex_lock(&clock->lock);
+	pthread_mutex_lock(&clock->head.lock);
 	clock->refs++;
-	pthread_mutex_unlock(&clock->lock);
+	pthread_mutex_unlock(&clock->head.lock);
 	return clock;
 }
 
@@ -81,35 +38,18 @@ void hy_clock_unref_locked(struct hy_clock *clock)
 	bool last = --clock->refs == 0;
 
 	if (last) {
-		store_release(&clock->id, 0);
+		store_release(&clock->head.id, 0);
 		hy_heap_done(&clock->places);
 	}
-	pthread_mutex_unlock(&clock->lock);
-	if (!last)
-		return;
-	pthread_mutex_lock(&lock);
-	clock->next_free = free_clocks;
-	free_clocks = clock;
-	pthread_mutex_unlock(&lock);
+	pthread_mutex_unlock(&clock->head.lock);
+	if (last)
+		hy_shelf_give(&shelf, &clock->head);
 }
 
 void hy_clock_unref(struct hy_clock *clock)
 {
-	pthread_mutex_lock(&clock->lock);
+	pthread_mutex_lock(&clock->head.lock);
 	hy_clock_unref_locked(clock);
-}
-
-struct hy_clock *hy_clock_lock(const struct hyphae_clock *handle)
-{
-	struct hy_clock *clock = hy_clock_of(handle);
-
-	if (!clock)
-		return NULL;
-	pthread_mutex_lock(&clock->lock);
-	if (hy_clock_of(handle))
-		return clock;
-	pthread_mutex_unlock(&clock->lock);
-	return NULL;
 }
 
 /* ---- a graph and its clock ----------------------------------------------- */
@@ -135,14 +75,14 @@ static bool attach(struct hy_time *time, struct hy_clock *clock)
 {
 	bool room;
 
-	pthread_mutex_lock(&clock->lock);
+	pthread_mutex_lock(&clock->head.lock);
 	room = hy_heap_reserve(&clock->places, clock->attached + 1u);
 	if (room) {
 		clock->attached++;
 		clock->refs++;
 		time->clock = clock;
 	}
-	pthread_mutex_unlock(&clock->lock);
+	pthread_mutex_unlock(&clock->head.lock);
 	return room;
 }
 
@@ -184,18 +124,18 @@ static int set_clock(struct hy_graph *g, struct hy_clock *clock)
 	if (time->timers.count || time->frame)
 		return -EBUSY;
 	if (old) {
-		pthread_mutex_lock(&old->lock);
+		pthread_mutex_lock(&old->head.lock);
 		if (time->pins) {
-			pthread_mutex_unlock(&old->lock);
+			pthread_mutex_unlock(&old->head.lock);
 			return -EBUSY;
 		}
-		pthread_mutex_unlock(&old->lock);
+		pthread_mutex_unlock(&old->head.lock);
 	}
 	if (!attach(time, clock))
 		return -ENOMEM;
 	/* It has no timers, so nobody can have pinned it meanwhile. */
 	if (old) {
-		pthread_mutex_lock(&old->lock);
+		pthread_mutex_lock(&old->head.lock);
 		old->attached--;
 		hy_clock_unref_locked(old);
 	}
@@ -233,7 +173,8 @@ struct hyphae_clock *hyphae_graph_clock(struct hyphae_graph *handle)
 	hy_lock(g);
 	time = hy_time_with_clock(g);
 	if (time)
-		clock = hy_handle(time->clock, hy_clock_ref(time->clock)->id);
+		clock = hy_handle(time->clock,
+				  hy_clock_ref(time->clock)->head.id);
 	hy_unlock(g);
 	if (!clock)
 		errno = ENOMEM;
@@ -247,9 +188,9 @@ bool hy_time_leave(struct hy_graph *g)
 
 	if (!time || !time->clock)
 		return true;
-	pthread_mutex_lock(&time->clock->lock);
+	pthread_mutex_lock(&time->clock->head.lock);
 	left = detach_locked(time);
-	pthread_mutex_unlock(&time->clock->lock);
+	pthread_mutex_unlock(&time->clock->head.lock);
 	time->left = left;
 	return left;
 }
@@ -275,7 +216,7 @@ static struct hyphae_clock *make(enum hy_clock_kind kind, uint64_t start_ns)
 	struct hy_clock *clock = hy_clock_new(kind, start_ns);
 
 	if (clock)
-		return hy_handle(clock, clock->id);
+		return hy_handle(clock, clock->head.id);
 	errno = ENOMEM;
 	return NULL;
 }
@@ -297,20 +238,20 @@ struct hyphae_clock *hyphae_clock_new_external(uint64_t start_ns)
 
 struct hyphae_clock *hyphae_clock_ref(struct hyphae_clock *handle)
 {
-	struct hy_clock *clock = hy_clock_lock(handle);
+	struct hy_clock *clock = hy_shelf_lock(handle);
 
 	if (!clock) {
 		errno = -hy_bad_handle(handle);
 		return NULL;
 	}
 	clock->refs++;
-	pthread_mutex_unlock(&clock->lock);
+	pthread_mutex_unlock(&clock->head.lock);
 	return handle;
 }
 
 int hyphae_clock_unref(struct hyphae_clock *handle)
 {
-	struct hy_clock *clock = hy_clock_lock(handle);
+	struct hy_clock *clock = hy_shelf_lock(handle);
 
 	if (!handle)
 		return 0;
@@ -338,10 +279,10 @@ int hyphae_clock_set_limit(struct hyphae_clock *handle, unsigned int rounds)
 
 	if (!rounds)
 		return handle && !hy_clock_of(handle) ? -ESTALE : -EINVAL;
-	clock = hy_clock_lock(handle);
+	clock = hy_shelf_lock(handle);
 	if (!clock)
 		return hy_bad_handle(handle);
 	clock->limit = rounds;
-	pthread_mutex_unlock(&clock->lock);
+	pthread_mutex_unlock(&clock->head.lock);
 	return 0;
 }

@@ -3,19 +3,16 @@
 #ifndef HY_CLOCKS_H
 #define HY_CLOCKS_H
 
-#include <pthread.h>
-
 #include "core/clock.h"
+#include "time/shelf.h"
 #include "time/timer.h"
 
 enum hy_clock_kind { HY_MONOTONIC, HY_VIRTUAL, HY_EXTERNAL };
 
 struct hy_clock {
-	uint64_t id; /* 0: free */
-	struct hy_clock *next_free;
-	uint64_t now;	      /* of the two kinds that stand still; atomic */
-	uint64_t seq;	      /* of the next timer; atomic */
-	pthread_mutex_t lock; /* protects what follows */
+	struct hy_shelved head; /* its lock protects what is not atomic */
+	uint64_t now;		/* of the two kinds that stand still; atomic */
+	uint64_t seq;		/* of the next timer; atomic */
 	enum hy_clock_kind kind;
 	uint32_t refs;	   /* the user's, and one of each graph */
 	uint32_t limit;	   /* hyphae_clock_set_limit() */
@@ -51,8 +48,6 @@ struct hy_clock *hy_clock_ref(struct hy_clock *clock);
 void hy_clock_unref(struct hy_clock *clock);
 /* With its lock held, which is let go of. */
 void hy_clock_unref_locked(struct hy_clock *clock);
-/* Locked, or NULL if the handle is NULL or stale. */
-struct hy_clock *hy_clock_lock(const struct hyphae_clock *handle);
 
 static inline struct hy_clock *hy_clock_of(const struct hyphae_clock *handle)
 {

@@ -103,11 +103,11 @@ static int run_clock(struct hy_clock *clock, uint64_t target)
 		struct hy_graph *g = place->graph;
 
 		time->pins++;
-		pthread_mutex_unlock(&clock->lock);
+		pthread_mutex_unlock(&clock->head.lock);
 		hy_lock(g);
 		r = fire_next(g, &run);
 		hy_unlock(g);
-		pthread_mutex_lock(&clock->lock);
+		pthread_mutex_lock(&clock->head.lock);
 		time->pins--;
 	}
 	return r < 0 ? r : 0;
@@ -119,7 +119,7 @@ static int move_to(struct hy_clock *clock, uint64_t target)
 	int r;
 
 	if (clock->running) {
-		pthread_mutex_unlock(&clock->lock);
+		pthread_mutex_unlock(&clock->head.lock);
 		return -EBUSY;
 	}
 	clock->running = true;
@@ -136,14 +136,14 @@ static int move_to(struct hy_clock *clock, uint64_t target)
 
 int hyphae_clock_advance(struct hyphae_clock *handle, uint64_t delta_ns)
 {
-	struct hy_clock *clock = hy_clock_lock(handle);
+	struct hy_clock *clock = hy_shelf_lock(handle);
 	uint64_t now;
 
 	if (!clock)
 		return hy_bad_handle(handle);
 	now = load_relaxed(&clock->now);
 	if (clock->kind != HY_VIRTUAL || delta_ns > UINT64_MAX - now) {
-		pthread_mutex_unlock(&clock->lock);
+		pthread_mutex_unlock(&clock->head.lock);
 		return -EINVAL;
 	}
 	return move_to(clock, now + delta_ns);
@@ -151,12 +151,12 @@ int hyphae_clock_advance(struct hyphae_clock *handle, uint64_t delta_ns)
 
 int hyphae_clock_set(struct hyphae_clock *handle, uint64_t now_ns)
 {
-	struct hy_clock *clock = hy_clock_lock(handle);
+	struct hy_clock *clock = hy_shelf_lock(handle);
 
 	if (!clock)
 		return hy_bad_handle(handle);
 	if (clock->kind == HY_MONOTONIC || now_ns < load_relaxed(&clock->now)) {
-		pthread_mutex_unlock(&clock->lock);
+		pthread_mutex_unlock(&clock->head.lock);
 		return -EINVAL;
 	}
 	return move_to(clock, now_ns);

@@ -23,7 +23,7 @@ void hy_time_sync(struct hy_time *time)
 		  : !time->placed)
 		return;
 	time->placed = first;
-	pthread_mutex_lock(&clock->lock);
+	pthread_mutex_lock(&clock->head.lock);
 	if (first) {
 		place->due = first->due;
 		place->seq = first->seq;
@@ -31,7 +31,7 @@ void hy_time_sync(struct hy_time *time)
 	} else {
 		hy_heap_remove(&clock->places, place);
 	}
-	pthread_mutex_unlock(&clock->lock);
+	pthread_mutex_unlock(&clock->head.lock);
 	hy_poll_tell(time, false);
 }
 
