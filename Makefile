@@ -251,10 +251,10 @@ $(B)/tests/e2e/attach: $(addprefix $(B)/obj/tests/,e2e/attach.o lib/binary.o \
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ -lbpf -lelf -lz -lpthread
 
-# Its threads wait for one another through the test's scheduler.
-$(B)/tests/unit/test_thread_exhaustive: private ALL_LDFLAGS += \
-	$(foreach f,mutex_lock mutex_unlock cond_wait cond_timedwait \
-	cond_broadcast,-Wl,--wrap=pthread_$(f))
+# Their threads wait for one another through the tests' scheduler.
+EXPLORED := $(filter %exhaustive %exhaustive_posts,$(THREAD_TESTS))
+$(EXPLORED): private ALL_LDFLAGS += $(foreach f,mutex_lock mutex_unlock \
+	cond_wait cond_timedwait cond_broadcast,-Wl,--wrap=pthread_$(f))
 
 # Archives last, in whatever order the prerequisites came together.
 objects_first = $(filter %.o,$^) $(filter %.a,$^)

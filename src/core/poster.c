@@ -75,7 +75,7 @@ static void push(struct hy_posts *posts, struct hyphae_poster *poster)
 }
 
 /* Its value waits: take the list apart and put the others back. */
-static void take_out(struct hy_posts *posts, struct hyphae_poster *poster)
+static void withdraw(struct hy_posts *posts, struct hyphae_poster *poster)
 {
 	struct hyphae_poster *list, *next;
 
@@ -98,7 +98,7 @@ void hyphae_poster_free(struct hyphae_poster *poster)
 	if (g) {
 		hy_lock(g);
 		if (load_acquire(&poster->queued))
-			take_out(posts, poster);
+			withdraw(posts, poster);
 		posts->posters--;
 		hy_cell_put(g, hy_cell(poster->cell));
 		hy_bury(g);

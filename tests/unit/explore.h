@@ -25,6 +25,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,6 +36,7 @@
 #define EXPLORE_CHOICES 512
 #define EXPLORE_STEPS 20000 /* of one schedule: more is a livelock */
 #define EXPLORE_LOCKS 8
+#define EXPLORE_SECONDS 60 /* for a scenario */
 
 struct explore_scenario {
 	const char *name;
@@ -107,6 +109,12 @@ static void explore_give_up(const char *why)
 	explore_print(stdout);
 	fflush(NULL);
 	_exit(1);
+}
+
+static void explore_bark(int signal)
+{
+	(void)signal;
+	explore_give_up("it takes too long: a loop without a point?");
 }
 
 /* Callable from anywhere: what a scenario found wrong on the way. */
@@ -419,12 +427,15 @@ static const char *explore_all(const struct explore_scenario *scenario)
 	while (explore.count < EXPLORE_THREADS &&
 	       scenario->threads[explore.count])
 		explore.count++;
+	signal(SIGALRM, explore_bark);
+	alarm(EXPLORE_SECONDS);
 	sem_init(&explore.over, 0, 0);
 	explore_threads(true);
 	do {
 		explore_run(scenario);
 		schedules++;
 	} while (!explore.failure && !given && explore_advance());
+	alarm(0);
 	explore_threads(false);
 	sem_destroy(&explore.over);
 	printf("%s: %lu schedules of %d threads, at most %d preemptions\n",

@@ -70,6 +70,10 @@ static int note(const struct hyphae_signal *signal, void *ctx)
 {
 	struct log *log = ctx;
 
+	/* A call that is none of a wave may be made by any thread. */
+	if (!hy_self.turns && hy_graph(w.graph)->drainer != &hy_self.thread &&
+	    hy_graph_of(hy_cell(log->cell)) == hy_graph(w.graph))
+		explore_fail("called by another thread than the drainer");
 	if (log->gone)
 		explore_fail("called after the wait for its end");
 	if (log->inside)
@@ -80,6 +84,8 @@ static int note(const struct hyphae_signal *signal, void *ctx)
 	log->count++;
 	my_waves += log == &w.log_a;
 	explore_point();
+	if (log->gone)
+		explore_fail("still inside after the wait for its end");
 	log->inside = false;
 	return 0;
 }
@@ -360,6 +366,15 @@ static void pause_and_resume(void)
 	must(hyphae_subscription_resume(w.log_a.s), "not resumed");
 }
 
+/* The same, if another thread has not ended it. */
+static void pause_and_resume_if(void)
+{
+	if (hyphae_subscription_pause(w.log_a.s) == 0) {
+		explore_point();
+		hyphae_subscription_resume(w.log_a.s);
+	}
+}
+
 /* It is told the newest again if that has come back: not here. */
 static void resume_and_end(void)
 {
@@ -458,23 +473,14 @@ static struct hyphae_graph *other;
 static struct hyphae_cell *there;
 static struct log log_there;
 
-static int to_other(const struct hyphae_signal *signal, void *ctx)
+/* To and fro, up to a last digit of 6. */
+static int bounce(const struct hyphae_signal *signal, void *ctx)
 {
-	(void)ctx;
-	explore_point();
-	if (hyphae_int64_of(signal) < 10)
-		must(hyphae_int64_set(there, hyphae_int64_of(signal)),
-		     "a set beyond failed");
-	return 0;
-}
+	int64_t value = hyphae_int64_of(signal);
 
-static int from_other(const struct hyphae_signal *signal, void *ctx)
-{
-	(void)ctx;
 	explore_point();
-	if (hyphae_int64_of(signal) > 10)
-		must(hyphae_int64_set(w.a, hyphae_int64_of(signal)),
-		     "a set from beyond failed");
+	if (value && value % 10 < 6)
+		must(hyphae_int64_set(ctx, value + 1), "a set beyond failed");
 	return 0;
 }
 
@@ -485,8 +491,8 @@ static void begin_two_graphs(void)
 	there = hyphae_int64_new(other, 0);
 	memset(&log_there, 0, sizeof(log_there));
 	follow(&log_there, there);
-	w.log_more.s = hyphae_subscribe(w.a, to_other, NULL);
-	hyphae_subscribe(there, from_other, NULL);
+	w.log_more.s = hyphae_subscribe(w.a, bounce, there);
+	hyphae_subscribe(there, bounce, w.a);
 }
 
 /* Who writes from a call of the other graph takes nothing over. */
@@ -494,6 +500,11 @@ static void set_here_1_2(void)
 {
 	must(hyphae_int64_set(w.a, 1), "a set failed");
 	must(hyphae_int64_set(w.a, 2), "a set failed");
+}
+
+static void set_here_21(void)
+{
+	must(hyphae_int64_set(w.a, 21), "a set failed");
 }
 
 static void set_there_11_12(void)
@@ -568,6 +579,11 @@ static const struct explore_scenario scenarios[] = {
 	 begin,
 	 {set_a_1_2, resume_and_end, set_b_3},
 	 end_one_writer},
+	{"pause beside a wait",
+	 THREE,
+	 begin,
+	 {set_a_1_2, pause_and_resume_if, unsubscribe_wait},
+	 end_one_writer},
 	{"posts", THREE, begin, {post_a_1_2, set_b_3, flush}, end_posts},
 	{"posts and dispatch", TWO, begin, {post_a_1_2, flush}, end_posts},
 	{"feedback",
@@ -585,7 +601,7 @@ static const struct explore_scenario scenarios[] = {
 	{"two graphs",
 	 2,
 	 begin_two_graphs,
-	 {set_here_1_2, set_there_11_12, set_b_3},
+	 {set_here_1_2, set_there_11_12, set_here_21},
 	 end_two_graphs},
 };
 
