@@ -108,6 +108,7 @@ THREAD_TESTS := $(foreach t,$(THREAD_TESTS),$(if \
 UNIT_TESTS := $(filter-out $(THREAD_TESTS),$(call test_bin,unit))
 SEMANTIC_TESTS := $(filter-out $(THREAD_TESTS),$(call test_bin,semantic))
 E2E_TESTS := $(call test_bin,e2e)
+LOOP_TESTS := $(call test_bin,loops)
 # Programs that e2e tests trace: each static and with the shared library.
 PROGS := $(patsubst %.c,$(B)/%,$(wildcard tests/e2e/prog_*.c))
 PROGS += $(PROGS:%=%-shared)
@@ -118,7 +119,8 @@ TESTS := $(THREAD_TESTS)
 else ifeq ($(CONFIG),asan)
 TESTS := $(UNIT_TESTS) $(SEMANTIC_TESTS) $(THREAD_TESTS)
 else
-TESTS := $(UNIT_TESTS) $(SEMANTIC_TESTS) $(THREAD_TESTS) $(E2E_TESTS) \
+TESTS := $(UNIT_TESTS) $(SEMANTIC_TESTS) $(THREAD_TESTS) $(LOOP_TESTS) \
+	$(E2E_TESTS) \
 	$(PROGS) $(ATTACH)
 endif
 
@@ -158,7 +160,7 @@ $(B)/obj/%.o: %.c $(BUILD_DEPS)
 	$(call say,CC,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CPPFLAGS) -isystem build/bpf -Itests/lib $(ALL_CFLAGS) -fPIE \
-		-MMD -MP -c -o $@ $<
+		$(module_cflags) -MMD -MP -c -o $@ $<
 
 $(LIB_A): $(LIB_OBJ)
 	$(call say,AR,$@)
@@ -267,11 +269,22 @@ $(UNIT_TESTS) $(filter $(B)/tests/unit/%,$(THREAD_TESTS)): \
 $(SEMANTIC_TESTS) $(filter $(B)/tests/semantic/%,$(THREAD_TESTS)): \
 	$(call shared_obj,semantic)
 $(E2E_TESTS): $(call shared_obj,e2e)
+$(LOOP_TESTS): $(call shared_obj,loops)
+
+# Main loops of others: pkg-config knows where they are.
+module_cflags = $(if $(MODULE),$(patsubst -I%,-isystem %,$(shell \
+	$(PKG_CONFIG) --cflags $(MODULE))))
+module_libs = $(if $(MODULE),$(shell $(PKG_CONFIG) --libs $(MODULE)))
+$(B)/tests/loops/test_uv $(B)/obj/tests/loops/test_uv.o: \
+	private MODULE = libuv
+$(B)/tests/loops/test_glib $(B)/obj/tests/loops/test_glib.o: \
+	private MODULE = glib-2.0
 
 $(B)/tests/%: $(B)/obj/tests/%.o $(TESTLIB_OBJ) $(LIB_A) | build/packages-check
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $(objects_first) $(TEST_LIBS)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $(objects_first) $(TEST_LIBS) \
+		$(module_libs)
 
 # Nothing that was built on the way is thrown away.
 .SECONDARY:
@@ -317,12 +330,13 @@ run-all-tests:
 		$(call in,release-noprobes,$(SEMANTIC_TESTS)) \
 		$(call in,asan,$(UNIT_TESTS) $(SEMANTIC_TESTS)) \
 		$(THREAD_TESTS) $(call in,asan,$(THREAD_TESTS)) \
-		$(call in,tsan,$(THREAD_TESTS)) $(E2E_TESTS)
+		$(call in,tsan,$(THREAD_TESTS)) $(LOOP_TESTS) $(E2E_TESTS)
 
-check-unit: ## unit, semantic and thread tests of CONFIG
+check-unit: ## unit, semantic, thread and loop tests of CONFIG
 	@$(SUBMAKE) $(JFLAG) $(UNIT_TESTS) $(SEMANTIC_TESTS) \
-		$(THREAD_TESTS)
-	@$(RUN_TESTS) $(UNIT_TESTS) $(SEMANTIC_TESTS) $(THREAD_TESTS)
+		$(THREAD_TESTS) $(LOOP_TESTS)
+	@$(RUN_TESTS) $(UNIT_TESTS) $(SEMANTIC_TESTS) $(THREAD_TESTS) \
+		$(LOOP_TESTS)
 
 check-asan: ## the same with address and undefined behaviour sanitizers
 	@$(SUBMAKE) $(JFLAG) CONFIG=asan check-unit

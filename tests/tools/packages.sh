@@ -6,9 +6,9 @@
 #   packages.sh need build|check       fail, naming them, if some are
 #   packages.sh install [build|check]  install them (root, apt)
 #
-# What counts is whether the command or header is there, not the package: a
-# self-built one will do.  "a|b" are names of different releases of a
-# distribution; the first that it knows is taken.
+# What counts is whether the command, header or pkg-config module is there, not
+# the package: a self-built one will do.  "a|b" are names of different releases
+# of a distribution; the first that it knows is taken.
 
 set -u
 PATH=$PATH:/usr/sbin:/sbin
@@ -35,6 +35,8 @@ check command ld.lld    lld                 lld                    lld
 check runs    perf      linux-perf|linux-tools-generic perf        perf
 check command g++      build-essential|g++ gcc-c++                gcc
 check command pkg-config pkg-config|pkgconf pkgconf-pkg-config     pkgconf
+check module  libuv     libuv1-dev          libuv-devel            libuv
+check module  glib-2.0  libglib2.0-dev      glib2-devel            glib2
 '
 
 have_header()
@@ -63,6 +65,7 @@ have()
 	case $1 in
 	command) command -v "$2" >/dev/null 2>&1 ;;
 	header) have_header "$2" ;;
+	module) pkg-config --exists "$2" 2>/dev/null ;;
 	runs) runs "$2" ;;
 	esac
 }
