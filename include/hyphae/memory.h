@@ -63,6 +63,8 @@ HYPHAE_API int hyphae_set_allocator(const struct hyphae_allocator *allocator);
  * the graph itself, its cells, subscriptions, scopes, names, values, messages
  * of errors, inputs, queues and logs.  When it is used up, functions fail with
  * -ENOMEM (or the graph spills, if it was told to: HYPHAE_STORAGE_SPILL).
+ * What is released while the graph propagates gives its place back when that
+ * is over, so between threads more may be there than is in use.
  * A graph in storage makes no call of malloc() or mmap(), except for
  *  - what the functions of a type allocate: hyphae_string, hyphae_bytes, yours;
  *  - posts, posters, clocks and timers, which threads and graphs share;
