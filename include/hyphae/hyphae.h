@@ -43,6 +43,7 @@
 #define HYPHAE_HYPHAE_H
 
 #include <hyphae/batch.h>
+#include <hyphae/bridge.h>
 #include <hyphae/cell.h>
 #include <hyphae/clock.h>
 #include <hyphae/data.h>

@@ -40,7 +40,7 @@ void hy_word_release(const struct hyphae_type *type, uint64_t word)
 	hy_free(box);
 }
 
-struct hy_held hy_hold(const struct hyphae_signal *signal)
+struct hy_held hy_held_of(const struct hyphae_signal *signal)
 {
 	struct hy_held held = {.type = signal->type,
 			       .cell_id = signal->cell_id,
@@ -59,7 +59,7 @@ struct hy_held hy_hold(const struct hyphae_signal *signal)
 	return held;
 }
 
-struct hy_held hy_hold_failure(const struct hyphae_type *type, uint64_t cell_id,
+struct hy_held hy_held_failure(const struct hyphae_type *type, uint64_t cell_id,
 			       int code)
 {
 	return (struct hy_held){.type = type,
@@ -189,7 +189,7 @@ void hy_ring_put(struct hy_ring *ring, const struct hy_item *item,
 		if (ring->policy != HYPHAE_OVERFLOW_DROP_OLDEST) {
 			drop_new(ring, item, ret_victim);
 			if (ring->policy == HYPHAE_OVERFLOW_FAIL) {
-				struct hy_held end = hy_hold_failure(
+				struct hy_held end = hy_held_failure(
 					item->held.type, item->held.cell_id,
 					-EOVERFLOW);
 

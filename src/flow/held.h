@@ -23,10 +23,10 @@ struct hy_held {
 };
 
 /* Keep what a subscriber is being told. */
-struct hy_held hy_hold(const struct hyphae_signal *signal);
+struct hy_held hy_held_of(const struct hyphae_signal *signal);
 
 /* An end of our own making: a terminal error without a message. */
-struct hy_held hy_hold_failure(const struct hyphae_type *type, uint64_t cell_id,
+struct hy_held hy_held_failure(const struct hyphae_type *type, uint64_t cell_id,
 			       int code);
 
 /* Give it up: may call type->drop, so no lock is held.  Zeroed: nothing. */

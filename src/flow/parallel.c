@@ -81,7 +81,7 @@ static void finish(struct hy_parallel *p)
 static int parallel_told(const struct hyphae_signal *signal, void *ctx)
 {
 	struct hy_parallel *p = ctx;
-	struct hy_item item = {.held = hy_hold(signal)};
+	struct hy_item item = {.held = hy_held_of(signal)};
 	struct hy_held victim;
 	bool over, queue;
 
@@ -101,7 +101,7 @@ static int parallel_told(const struct hyphae_signal *signal, void *ctx)
 
 void hy_parallel_cancel(struct hy_parallel *p, int code)
 {
-	struct hy_held end = hy_hold_failure(p->type, p->cell_id, code);
+	struct hy_held end = hy_held_failure(p->type, p->cell_id, code);
 	bool queue;
 
 	lock(p);

@@ -81,7 +81,7 @@ static void tell_takers(struct hy_stream *s)
 static int stream_told(const struct hyphae_signal *signal, void *ctx)
 {
 	struct hy_stream *s = ctx;
-	struct hy_item item = {.held = hy_hold(signal)};
+	struct hy_item item = {.held = hy_held_of(signal)};
 	struct hy_held victim;
 	bool over;
 
@@ -103,7 +103,7 @@ static int stream_told(const struct hyphae_signal *signal, void *ctx)
 static void stream_left(void *ctx)
 {
 	struct hy_stream *s = ctx;
-	struct hy_held end = hy_hold_failure(s->type, s->cell_id, -ECANCELED);
+	struct hy_held end = hy_held_failure(s->type, s->cell_id, -ECANCELED);
 
 	pthread_mutex_lock(&s->lock);
 	hy_ring_end(&s->ring, &end);
