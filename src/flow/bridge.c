@@ -183,12 +183,18 @@ static int leave(struct hy_job *job)
 static void leave_later(struct hy_bridge *b)
 {
 	struct hy_hub *hub = b->link->hub;
+	bool gone;
 
 	pthread_mutex_lock(&hub->lock);
-	b->next_released = hub->released;
-	hub->released = b;
+	gone = hub->gone;
+	if (!gone) {
+		b->next_released = hub->released;
+		hub->released = b;
+		hy_kick_post(&hub->kick); /* no memory: at a signal */
+	}
 	pthread_mutex_unlock(&hub->lock);
-	hy_kick_post(&hub->kick); /* without memory for that: at a signal */
+	if (gone)
+		hy_bridge_put(b);
 }
 
 /* The bridged cell has gone. */
@@ -235,7 +241,8 @@ static int look(struct order *o, unsigned int flags)
 	if (flags &
 	    ~(unsigned int)(HYPHAE_BRIDGE_SAME_THREAD | HYPHAE_BRIDGE_POST))
 		return -EINVAL;
-	r = hy_follow_look(o->cell, &o->follow, &o->type, &o->cell_id);
+	r = hy_follow_look(o->cell, &o->follow, &o->type, &o->cell_id,
+			   &o->event);
 	if (r)
 		return r;
 	from = hy_graph_of(hy_cell(o->cell));
@@ -244,7 +251,6 @@ static int look(struct order *o, unsigned int flags)
 	if (hy_guarded(from) || hy_guarded(to))
 		return -EPERM;
 	o->from = hy_handle(from, from->id);
-	o->event = hy_cell(o->cell)->flags & F_EVENT;
 	o->posts = flags & HYPHAE_BRIDGE_POST ||
 		   (!hy_shared(to) && !(flags & HYPHAE_BRIDGE_SAME_THREAD));
 	return 0;

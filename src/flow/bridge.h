@@ -10,12 +10,12 @@
  *	bridge.c  run            B computes the bridged cell from its inlet
  *
  * A graph that bridges leave has a *hub*; all bridges from it to one graph are
- * a *link*.  One thread at a time delivers what is in a link (`queued`), so
+ * a *link*.  One thread at a time delivers what is in a link (`state`), so
  * values do not overtake each other.
  *
  * The hub's lock protects its links and what their bridges have staged and
  * ready.  It is taken while no graph's lock is held, and nothing is called
- * under it but the allocator.
+ * under it but the allocator and posts.
  */
 #ifndef HY_FLOW_BRIDGE_H
 #define HY_FLOW_BRIDGE_H
@@ -60,9 +60,16 @@ struct hy_bridge {
 	struct hy_bridge *next_going; /* of who delivers */
 };
 
+/* Who delivers what is ready in a link: the state has a reference to it. */
+enum hy_link_state {
+	LINK_IDLE = 0, /* nobody; no reference */
+	LINK_POSTED,   /* the other graph's thread, when it looks */
+	LINK_TAKEN,    /* a thread that has its job */
+};
+
 /* All bridges from one graph to another, of one way to deliver. */
 struct hy_link {
-	uint32_t refs; /* bridges, arrival, being queued */
+	uint32_t refs; /* bridges, arrival, state */
 	struct hy_hub *hub;
 	struct hyphae_graph *target;
 	uint64_t target_id;
@@ -71,7 +78,8 @@ struct hy_link {
 	struct hy_job deliver;
 	/* Under the hub's lock: */
 	uint32_t cells; /* bridged cells; 0: it is not in the hub any more */
-	bool queued;
+	bool gone;	/* nobody delivers here any more */
+	enum hy_link_state state;
 	struct hy_bridge *staged, *ready;
 	struct hy_link *next, *next_queued;
 };
@@ -83,6 +91,7 @@ struct hy_hub {
 	uint64_t graph_id;
 	struct hy_kick kick;
 	pthread_mutex_t lock;
+	bool gone; /* no more kicks */
 	struct hy_link *links;
 	struct hy_bridge *released; /* to be unsubscribed by the graph */
 	struct hy_hub *next;
@@ -110,7 +119,7 @@ void hy_bridge_make_ready(struct hy_bridge *b);
 /* All that is staged crosses.  Returns 0 or what went wrong on our side. */
 int hy_hub_flush(struct hy_hub *hub);
 
-/* deliver.c: the job of a link; its queue reference is given back. */
+/* deliver.c: the job of a link that was taken. */
 int hy_link_deliver(struct hy_job *job);
 
 /* Add a signal; one that it replaces is in *ret_old.  -EAGAIN, -ENOMEM. */

@@ -138,7 +138,7 @@ int hy_link_deliver(struct hy_job *job)
 		pthread_mutex_lock(&link->hub->lock);
 		list = r ? NULL : take_ready(link);
 		if (!list)
-			link->queued = false;
+			link->state = LINK_IDLE;
 		pthread_mutex_unlock(&link->hub->lock);
 		if (!list)
 			break;

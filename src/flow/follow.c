@@ -4,7 +4,8 @@
 #include <errno.h>
 
 int hy_follow_look(struct hyphae_cell *cell, struct hy_follow *follow,
-		   const struct hyphae_type **ret_type, uint64_t *ret_id)
+		   const struct hyphae_type **ret_type, uint64_t *ret_id,
+		   bool *ret_event)
 {
 	struct hyphae_cell_info info;
 	int r = hyphae_cell_info(cell, &info);
@@ -13,6 +14,8 @@ int hy_follow_look(struct hyphae_cell *cell, struct hy_follow *follow,
 		return r;
 	*ret_type = info.type;
 	*ret_id = info.id;
+	if (ret_event)
+		*ret_event = info.event;
 	*follow = (struct hy_follow){
 		.thread = pthread_self(),
 		.shared = hy_shared(hy_graph_of(hy_cell(cell)))};

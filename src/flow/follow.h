@@ -18,9 +18,13 @@ struct hy_follow {
 	bool shared;
 };
 
-/* The cell's type and graph, for a constructor: 0, -EINVAL or -ESTALE. */
+/*
+ * What a constructor has to know of a cell: 0, -EINVAL or -ESTALE.
+ * `ret_event` may be NULL.
+ */
 int hy_follow_look(struct hyphae_cell *cell, struct hy_follow *follow,
-		   const struct hyphae_type **ret_type, uint64_t *ret_id);
+		   const struct hyphae_type **ret_type, uint64_t *ret_id,
+		   bool *ret_event);
 
 /* No lock is held.  The subscriber may run once more. */
 void hy_follow_end(const struct hy_follow *follow);

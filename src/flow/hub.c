@@ -101,20 +101,41 @@ static int stage_over(struct hy_link *link, struct hy_bridge **ret_moved)
 	return result;
 }
 
-/* On the thread of the other graph, if that is not this one. */
+/* Change the state if it is `from`; then its reference is the caller's. */
+static bool link_turn(struct hy_link *link, enum hy_link_state from,
+		      enum hy_link_state to)
+{
+	bool turned;
+
+	pthread_mutex_lock(&link->hub->lock);
+	turned = link->state == from;
+	if (turned)
+		link->state = to;
+	pthread_mutex_unlock(&link->hub->lock);
+	return turned;
+}
+
+/*
+ * On the thread of the other graph, if that is not this one.  The lock keeps
+ * the arrival's cell there while we post to it.
+ */
 static int dispatch(struct hy_link *link)
 {
+	struct hy_hub *hub = link->hub;
+	bool failed = false;
 	int r;
 
 	if (!link->posts)
 		return hy_job_run(&link->deliver);
-	r = hy_kick_post(&link->arrival);
-	if (!r)
-		return 0;
-	pthread_mutex_lock(&link->hub->lock);
-	link->queued = false;
-	pthread_mutex_unlock(&link->hub->lock);
-	hy_link_put(link);
+	pthread_mutex_lock(&hub->lock);
+	r = link->gone ? -ESTALE : hy_kick_post(&link->arrival);
+	if (r && link->state == LINK_POSTED) {
+		link->state = LINK_IDLE;
+		failed = true;
+	}
+	pthread_mutex_unlock(&hub->lock);
+	if (failed)
+		hy_link_put(link);
 	return r == -ESTALE ? 0 : r;
 }
 
@@ -142,9 +163,9 @@ int hy_hub_flush(struct hy_hub *hub)
 	for (link = hub->links; link; link = link->next) {
 		r = stage_over(link, &moved);
 		result = result ? result : r;
-		if (!link->ready || link->queued)
+		if (!link->ready || link->state != LINK_IDLE)
 			continue;
-		link->queued = true;
+		link->state = link->posts ? LINK_POSTED : LINK_TAKEN;
 		hy_link_ref(link);
 		link->next_queued = queue;
 		queue = link;
@@ -198,6 +219,9 @@ static void hub_left(void *ctx)
 {
 	struct hy_hub *hub = ctx;
 
+	pthread_mutex_lock(&hub->lock);
+	hub->gone = true;
+	pthread_mutex_unlock(&hub->lock);
 	hy_hub_flush(hub);
 	hy_kick_done(&hub->kick);
 	hy_hub_put(hub);
@@ -292,26 +316,22 @@ void hy_hub_leave(struct hy_hub *hub)
 static int link_arrived(const struct hyphae_signal *signal, void *ctx)
 {
 	struct hy_link *link = ctx;
-	bool queued;
 
 	(void)signal;
-	pthread_mutex_lock(&link->hub->lock);
-	queued = link->queued;
-	pthread_mutex_unlock(&link->hub->lock);
-	return queued ? hy_job_run(&link->deliver) : 0;
+	return link_turn(link, LINK_POSTED, LINK_TAKEN)
+		       ? hy_job_run(&link->deliver)
+		       : 0;
 }
 
 static void link_left(void *ctx)
 {
 	struct hy_link *link = ctx;
-	bool queued;
 
 	pthread_mutex_lock(&link->hub->lock);
-	queued = link->queued;
-	link->queued = false;
+	link->gone = true;
 	pthread_mutex_unlock(&link->hub->lock);
 	hy_kick_done(&link->arrival);
-	if (queued)
+	if (link_turn(link, LINK_POSTED, LINK_IDLE))
 		hy_link_put(link);
 	hy_link_put(link);
 }
@@ -404,6 +424,7 @@ void hy_link_leave(struct hy_link *link)
 		while (*at != link)
 			at = &(*at)->next;
 		*at = link->next;
+		link->gone = true;
 		/* Nobody is there to whom it could go. */
 		staged = link->staged;
 		ready = link->ready;

@@ -189,7 +189,7 @@ static int input_look(struct hy_input *in, struct hyphae_cell *cell)
 
 	if (r)
 		return r;
-	if (hy_cell(cell)->flags & F_DERIVED)
+	if (load_relaxed(&hy_cell(cell)->flags) & F_DERIVED)
 		return -EINVAL;
 	if (info.ended)
 		return -ESHUTDOWN;

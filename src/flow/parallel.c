@@ -212,7 +212,7 @@ static int parallel_init(struct hy_parallel *p, struct hyphae_cell *cell,
 	if (!p->fn || options->policy == HYPHAE_OVERFLOW_BLOCK ||
 	    options->flags & ~(unsigned int)HYPHAE_SKIP_INITIAL)
 		return -EINVAL;
-	r = hy_follow_look(cell, &p->follow, &p->type, &p->cell_id);
+	r = hy_follow_look(cell, &p->follow, &p->type, &p->cell_id, NULL);
 	if (!r)
 		r = hy_ring_init(&p->ring, capacity, options->policy);
 	if (r)

@@ -143,7 +143,7 @@ static struct hy_stream *stream_make(struct hyphae_cell *cell, size_t capacity,
 	*ret = -ENOMEM;
 	if (!s)
 		return NULL;
-	*ret = hy_follow_look(cell, &s->follow, &s->type, &s->cell_id);
+	*ret = hy_follow_look(cell, &s->follow, &s->type, &s->cell_id, NULL);
 	if (!*ret)
 		*ret = stream_init(s, capacity, policy);
 	if (*ret) {
