@@ -120,11 +120,13 @@ static int bridge_told(const struct hyphae_signal *signal, void *ctx)
 	bool drainer, open;
 	uint32_t limit;
 	uint32_t hop = hy_hop_now(b->link->hub->graph, &drainer, &limit) + 1;
-	int r = 0;
+	int r;
 
 	if (hop > limit && !signal->terminal)
 		return -ELOOP;
-	held = hy_held_of(signal);
+	r = hy_held_of(signal, &held);
+	if (r)
+		return r;
 	lock(b);
 	open = b->open && !b->released;
 	if (b->released)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/region.h"
 
 /* The value of a signal of a boxed type is the payload of its box. */
 static struct hy_box *box_of_value(const void *value)
@@ -40,23 +41,46 @@ void hy_word_release(const struct hyphae_type *type, uint64_t word)
 	hy_free(box);
 }
 
-struct hy_held hy_held_of(const struct hyphae_signal *signal)
+/* Without memory for its message it is the same error without. */
+static struct hy_error *keep_error(const struct hyphae_signal *signal)
 {
-	struct hy_held held = {.type = signal->type,
-			       .cell_id = signal->cell_id,
-			       .kind = (uint8_t)signal->kind,
-			       .terminal = signal->terminal};
+	struct hy_error *error = error_of_message(signal->message);
 
-	if (signal->kind == HYPHAE_ERROR) {
-		held.error = hy_error_ref(error_of_message(signal->message));
-	} else if (signal->kind == HYPHAE_VALUE) {
-		if (hy_type_boxed(signal->type))
-			held.word = (uintptr_t)box_of_value(signal->value);
-		else
-			held.word = hy_word_of(signal->type, signal->value);
-		hy_word_share(held.type, held.word);
+	if (!hy_region_of(error))
+		return hy_error_ref(error);
+	error = hy_error_new(signal->code, signal->message);
+	return error->code == signal->code ? error
+					   : hy_error_new(signal->code, NULL);
+}
+
+static int keep_value(const struct hyphae_signal *signal, uint64_t *ret_word)
+{
+	const struct hyphae_type *type = signal->type;
+	struct hy_box *box;
+
+	if (!hy_type_boxed(type)) {
+		*ret_word = hy_word_of(type, signal->value);
+		return 0;
 	}
-	return held;
+	box = box_of_value(signal->value);
+	if (hy_region_of(box))
+		return hy_word_make(NULL, type, signal->value, NULL, ret_word);
+	hy_box_ref(box);
+	*ret_word = (uintptr_t)box;
+	return 0;
+}
+
+int hy_held_of(const struct hyphae_signal *signal, struct hy_held *ret_held)
+{
+	*ret_held = (struct hy_held){.type = signal->type,
+				     .cell_id = signal->cell_id,
+				     .kind = (uint8_t)signal->kind,
+				     .terminal = signal->terminal};
+	if (signal->kind == HYPHAE_ERROR)
+		ret_held->error = keep_error(signal);
+	else if (signal->kind == HYPHAE_VALUE)
+		return keep_value(signal, &ret_held->word);
+	return 0;
 }
 
 struct hy_held hy_held_failure(const struct hyphae_type *type, uint64_t cell_id,
@@ -155,11 +179,16 @@ static void drop_oldest(struct hy_ring *ring, struct hy_held *ret_victim)
 	*ret_victim = victim.held;
 }
 
-static void drop_new(struct hy_ring *ring, const struct hy_item *item,
-		     struct hy_held *ret_victim)
+void hy_ring_lost(struct hy_ring *ring)
 {
 	ring->dropped++;
 	ring->gap++;
+}
+
+static void drop_new(struct hy_ring *ring, const struct hy_item *item,
+		     struct hy_held *ret_victim)
+{
+	hy_ring_lost(ring);
 	*ret_victim = item->held;
 }
 

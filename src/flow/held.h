@@ -11,7 +11,8 @@
  * A signal that somebody keeps.  A value in a box is shared with the graph: it
  * is a reference to the box.  These are counted atomically in every graph,
  * also in a single-threaded one, so a holder may be on any thread and outlive
- * the graph.
+ * the graph.  What lies in storage of the caller's, which the graph's end gives
+ * back, is copied.
  */
 struct hy_held {
 	const struct hyphae_type *type;
@@ -22,8 +23,11 @@ struct hy_held {
 	bool terminal;
 };
 
-/* Keep what a subscriber is being told. */
-struct hy_held hy_held_of(const struct hyphae_signal *signal);
+/*
+ * Keep what a subscriber is being told.  A value that has to be copied may
+ * fail: -ENOMEM, or what type->copy says.  Ends never do.
+ */
+int hy_held_of(const struct hyphae_signal *signal, struct hy_held *ret_held);
 
 /* An end of our own making: a terminal error without a message. */
 struct hy_held hy_held_failure(const struct hyphae_type *type, uint64_t cell_id,
@@ -87,6 +91,9 @@ static inline bool hy_ring_empty(const struct hy_ring *ring)
  */
 void hy_ring_put(struct hy_ring *ring, const struct hy_item *item,
 		 struct hy_held *ret_victim);
+
+/* An item was lost before it could be put: counted as dropped. */
+void hy_ring_lost(struct hy_ring *ring);
 
 /* End it, unless it has ended. */
 void hy_ring_end(struct hy_ring *ring, const struct hy_held *end);

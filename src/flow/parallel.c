@@ -81,12 +81,15 @@ static void finish(struct hy_parallel *p)
 static int parallel_told(const struct hyphae_signal *signal, void *ctx)
 {
 	struct hy_parallel *p = ctx;
-	struct hy_item item = {.held = hy_held_of(signal)};
-	struct hy_held victim;
+	struct hy_item item = {.gap = 0};
+	struct hy_held victim = {.type = NULL};
+	int r = hy_held_of(signal, &item.held);
 	bool over, queue;
 
 	lock(p);
-	if (p->closed)
+	if (r)
+		hy_ring_lost(&p->ring);
+	else if (p->closed)
 		victim = item.held;
 	else
 		hy_ring_put(&p->ring, &item, &victim);
@@ -96,7 +99,9 @@ static int parallel_told(const struct hyphae_signal *signal, void *ctx)
 	if (queue)
 		hy_pool_queue(p);
 	hy_held_drop(&victim);
-	return over && !signal->terminal ? HYPHAE_DETACH : 0;
+	if (over && !signal->terminal)
+		return HYPHAE_DETACH;
+	return r;
 }
 
 void hy_parallel_cancel(struct hy_parallel *p, int code)

@@ -81,13 +81,16 @@ static void tell_takers(struct hy_stream *s)
 static int stream_told(const struct hyphae_signal *signal, void *ctx)
 {
 	struct hy_stream *s = ctx;
-	struct hy_item item = {.held = hy_held_of(signal)};
-	struct hy_held victim;
+	struct hy_item item = {.gap = 0};
+	struct hy_held victim = {.type = NULL};
+	int r = hy_held_of(signal, &item.held);
 	bool over;
 
 	pthread_mutex_lock(&s->lock);
 	over = s->closed;
-	if (over) {
+	if (r) {
+		hy_ring_lost(&s->ring);
+	} else if (over) {
 		victim = item.held;
 	} else {
 		hy_ring_put(&s->ring, &item, &victim);
@@ -96,7 +99,9 @@ static int stream_told(const struct hyphae_signal *signal, void *ctx)
 	}
 	pthread_mutex_unlock(&s->lock);
 	hy_held_drop(&victim);
-	return over && !signal->terminal ? HYPHAE_DETACH : 0;
+	if (over && !signal->terminal)
+		return HYPHAE_DETACH;
+	return r;
 }
 
 /* The subscription is over; unless that was the cell's end, this is ours. */

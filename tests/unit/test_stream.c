@@ -253,6 +253,40 @@ static void strings_outlive_the_graph(void **state)
 	}
 }
 
+/* Storage is the caller's again once the graph is freed. */
+static void values_outlive_storage(void **state)
+{
+	HYPHAE_STORAGE(store, HYPHAE_STORAGE_FOR(4, 4, 4));
+	const struct hyphae_graph_options options = {
+		.storage = store, .storage_bytes = sizeof(store)};
+	struct hyphae_graph *graph = hyphae_graph_new_with(&options);
+	struct hyphae_cell *a = hyphae_string_new(graph, "moss");
+	struct hyphae_stream *s =
+		hyphae_stream_new(a, 4, HYPHAE_OVERFLOW_DROP_OLDEST, 0);
+	struct hyphae_stream_counts counts;
+	struct text t = {.length = 0};
+
+	(void)state;
+	assert_non_null(s);
+	hyphae_string_set(a, "fern");
+	/* Without memory for a copy: dropped, counted, and said. */
+	hyphae_string_set(a, "reed");
+	hy_alloc_fail_after(1);
+	assert_int_equal(hyphae_string_set(a, "sedge"), -ENOMEM);
+	hy_alloc_fail_after(0);
+	assert_int_equal(hyphae_stream_counts(s, &counts), 0);
+	assert_int_equal(counts.received, 4);
+	assert_int_equal(counts.dropped, 1);
+	hyphae_string_set(a, "rush");
+	assert_int_equal(hyphae_cell_fail(a, -EIO, "the pond is dry"), 0);
+	assert_int_equal(hyphae_graph_free(graph), 0);
+	/* What is not a handle's place. */
+	memset(store + sizeof(store) / 2, 0xa5, sizeof(store) / 2);
+	assert_int_equal(drain(s, &t), -ESHUTDOWN);
+	assert_text(&t, "'moss','fern','reed',+1,'rush',T(-5 the pond is dry)");
+	hyphae_stream_close(s);
+}
+
 static void a_scope_ends_its_streams(void **state)
 {
 	struct hyphae_graph *graph = hyphae_graph_new(0);
@@ -425,6 +459,7 @@ int main(void)
 		cmocka_unit_test(the_gap_stands_where_it_is),
 		cmocka_unit_test(the_descriptor_tells),
 		cmocka_unit_test(strings_outlive_the_graph),
+		cmocka_unit_test(values_outlive_storage),
 		cmocka_unit_test(a_scope_ends_its_streams),
 		cmocka_unit_test(closed_by_a_subscriber),
 		cmocka_unit_test(bad_input),
