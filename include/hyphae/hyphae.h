@@ -55,6 +55,7 @@
 #include <hyphae/input.h>
 #include <hyphae/limits.h>
 #include <hyphae/loop.h>
+#include <hyphae/many.h>
 #include <hyphae/memory.h>
 #include <hyphae/operators.h>
 #include <hyphae/overflow.h>

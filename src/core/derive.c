@@ -20,22 +20,13 @@
 /* I7: room in the queue and the eager stack for what is about to exist. */
 static bool make_room(struct hy_graph *g, uint32_t height, size_t edges)
 {
-	struct hy_eager_entry *stack;
-
 	if (!hy_queue_reserve(g->region, &g->queue, height) ||
 	    !hy_scope_reserve(g))
 		return false;
 	if (g->nsignals && (!hy_list_reserve(g, &g->more, g->nsignals) ||
 			    !hy_list_reserve(g, &g->again, g->nsignals)))
 		return false;
-	if (!(g->flags & HYPHAE_EAGER))
-		return true;
-	stack = hy_reserve_in(g->region, g->stack, &g->stack_capacity,
-			      g->nedges + edges + g->ncells + 2,
-			      sizeof(*stack));
-	if (stack)
-		g->stack = stack;
-	return stack;
+	return hy_stack_room(g, edges);
 }
 
 static int check_inputs(struct hy_graph *g, struct hyphae_cell *const *inputs,
@@ -262,24 +253,39 @@ static bool give_boxes(struct hy_derived *d)
 	return true;
 }
 
+static bool is_event(const struct hy_order *order)
+{
+	size_t count = order->op->flags & OP_LEADS ? 1 : order->count;
+
+	if (!(order->op->flags & OP_STREAM))
+		count = 0;
+	for (size_t i = 0; i < count; i++)
+		if (hy_cell(order->inputs[i])->flags & F_EVENT)
+			return true;
+	return order->op->flags & OP_EVENT;
+}
+
+static bool follows_cold(const struct hy_order *order)
+{
+	for (size_t i = 0; i < order->count; i++)
+		if (hy_cell(order->inputs[i])->flags & F_COLD)
+			return true;
+	return false;
+}
+
 /* The flags of a new cell, of its operator and inputs. */
 static uint32_t flags_for(const struct hy_order *order)
 {
 	uint32_t flags = F_DERIVED | F_NONE;
-	size_t count = order->count;
 
 	if (order->op->flags & OP_SIGNALS)
 		flags |= F_SIGNALS | F_BLOCKED;
 	if (order->count > 1 || order->op->flags & OP_SIGNALS)
 		flags |= F_NARY;
-	if (order->op->flags & OP_LEADS)
-		count = 1;
-	if (order->op->flags & OP_STREAM)
-		for (size_t i = 0; i < count; i++)
-			if (hy_cell(order->inputs[i])->flags & F_EVENT)
-				flags |= HY_EVENT_FLAGS;
-	if (order->op->flags & OP_EVENT)
+	if (is_event(order))
 		flags |= HY_EVENT_FLAGS;
+	if (order->cold && order->lazy)
+		flags |= F_COLD;
 	return flags;
 }
 
@@ -288,7 +294,8 @@ static struct hy_derived *derived_new(struct hy_graph *g,
 				      const struct hy_order *order)
 {
 	struct hy_derived *d = hy_cell_slot(g, HY_CHUNK_DERIVED);
-	uint32_t count = (uint32_t)order->count;
+	uint32_t count = order->apart ? 0 : (uint32_t)order->count;
+	uint32_t room = order->apart ? order->apart : count;
 	bool ok;
 
 	if (!d)
@@ -299,7 +306,7 @@ static struct hy_derived *derived_new(struct hy_graph *g,
 	d->fn = order->fn;
 	d->ctx = order->ctx;
 	if (d->cell.flags & F_NARY)
-		d->fan_in = hy_fan_in_new(g, count, count ? count : 1);
+		d->fan_in = hy_fan_in_new(g, count, room ? room : 1);
 	ok = !(d->cell.flags & F_NARY) || d->fan_in;
 	g->nsignals += (d->cell.flags & F_SIGNALS) != 0;
 	if (order->lazy && ok) {
@@ -406,10 +413,13 @@ static struct hyphae_cell *make_lazy(struct hy_graph *g, struct hy_derived *d,
 {
 	struct hy_edge *edges = hy_edges(d);
 
-	for (size_t i = 0; i < order->count; i++)
-		edges[i].input = hy_cell(order->inputs[i]);
 	if (!settle_down(g, d, order->count))
 		return NULL;
+	for (size_t i = 0; i < order->count; i++)
+		if (order->apart)
+			hy_hold(hy_cell(order->inputs[i]));
+		else
+			edges[i].input = hy_cell(order->inputs[i]);
 	hy_flags_set(&d->cell, F_IDLE | F_BLOCKED, 0);
 	hy_park(g, d);
 	return made(g, d, order);
@@ -429,7 +439,13 @@ static struct hyphae_cell *make_dynamic(struct hy_graph *g,
 	if (!settle_down(g, d, order->count))
 		return NULL;
 	for (uint32_t i = 0; i < order->count; i++) {
-		hy_edge_link(g, &edges[i], d, hy_cell(order->inputs[i]));
+		struct hy_cell *input = hy_cell(order->inputs[i]);
+
+		if (order->apart) {
+			hy_hold(input);
+			continue;
+		}
+		hy_edge_link(g, &edges[i], d, input);
 		hy_fan_in_begin(d, i);
 	}
 	handle = made(g, d, order);
@@ -456,7 +472,9 @@ static struct hyphae_cell *order_locked(struct hy_graph *g,
 	if (*ret_error)
 		return NULL;
 	*ret_error = -ENOMEM;
-	order->lazy = (order->lazy || g->lazy) && !order->eager;
+	order->cold |= follows_cold(order);
+	order->lazy |= order->cold || g->lazy;
+	order->lazy &= !order->eager;
 	d = derived_new(g, order);
 	if (!d)
 		return NULL;

@@ -65,6 +65,14 @@ struct hy_order {
 	bool hidden; /* a part of another cell: no scope has it */
 	bool lazy;   /* begin idle; also if the graph says so */
 	bool eager;  /* never lazy */
+	bool cold;   /* lazy, and so is what is made of it */
+	/*
+	 * OP_DYNAMIC: `run` links what it wants of the inputs, at most so many
+	 * at once without asking for memory; the cell lies above all of them
+	 * from the beginning.  They are held (hy_hold()) for the state, which
+	 * lets go of them.
+	 */
+	uint32_t apart;
 };
 struct hyphae_cell *hy_order(struct hy_order *order);
 

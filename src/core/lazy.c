@@ -19,23 +19,23 @@ bool hy_lazy_reserve(struct hy_graph *g)
 
 /* ---- parked edges ----------------------------------------------------------- */
 
-static void park(struct hy_edge *e, struct hy_derived *d, struct hy_cell *input)
+static void park(struct hy_graph *g, struct hy_edge *e, struct hy_derived *d,
+		 struct hy_cell *input)
 {
 	e->owner = d;
 	e->input = input;
 	e->next = e->prev = NULL;
-	hy_cold_of(input)->refs++;
-	hy_cold_of(input)->parked++;
+	g->nedges++;
+	hy_hold(input);
 }
 
 void hy_park(struct hy_graph *g, struct hy_derived *d)
 {
 	struct hy_edge *edges = hy_edges(d);
 
-	(void)g;
 	for (uint32_t i = 0; i < hy_inputs(d); i++)
 		if (edges[i].input)
-			park(&edges[i], d, edges[i].input);
+			park(g, &edges[i], d, edges[i].input);
 }
 
 void hy_unpark(struct hy_graph *g, struct hy_edge *e)
@@ -43,8 +43,8 @@ void hy_unpark(struct hy_graph *g, struct hy_edge *e)
 	struct hy_cell *input = e->input;
 
 	e->input = NULL;
-	hy_cold_of(input)->parked--;
-	hy_cell_put(g, input);
+	g->nedges--;
+	hy_let_go(g, input);
 }
 
 /* ---- waking ------------------------------------------------------------------- */
@@ -86,8 +86,8 @@ static int wake_edges(struct hy_graph *g, struct hy_derived *d)
 		if (!input)
 			continue;
 		hy_edge_link(g, &edges[i], d, input);
-		hy_cold_of(input)->parked--;
-		hy_cold_of(input)->refs--; /* not the last: the edge's */
+		g->nedges--;
+		hy_let_go(g, input); /* not the last: the edge's */
 	}
 	return 0;
 }
@@ -142,7 +142,7 @@ static void idle_edges(struct hy_graph *g, struct hy_derived *d)
 			continue;
 		}
 		hy_edge_unlink(g, &edges[i]);
-		park(&edges[i], d, input);
+		park(g, &edges[i], d, input);
 		hy_cell_put(g, input); /* the parked reference stays */
 	}
 }

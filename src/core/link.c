@@ -28,6 +28,20 @@ void hy_list_add(struct hy_list *list, struct hy_cell *c)
 	list->cells[list->count++] = c;
 }
 
+bool hy_stack_room(struct hy_graph *g, size_t edges)
+{
+	struct hy_eager_entry *stack;
+
+	if (!(g->flags & HYPHAE_EAGER))
+		return true;
+	stack = hy_reserve_in(g->region, g->stack, &g->stack_capacity,
+			      g->nedges + edges + g->ncells + 2,
+			      sizeof(*stack));
+	if (stack)
+		g->stack = stack;
+	return stack;
+}
+
 /* ---- the inputs of one cell ------------------------------------------------ */
 
 /* One block: edges, then values, then marks. */
@@ -141,26 +155,18 @@ static bool fan_in_grow(struct hy_graph *g, struct hy_derived *d, uint32_t want)
 		return true;
 	if (want > HYPHAE_INPUTS_MAX)
 		return false;
-	if (g->flags & HYPHAE_EAGER) {
-		struct hy_eager_entry *stack =
-			hy_reserve_in(g->region, g->stack, &g->stack_capacity,
-				      g->nedges + old->capacity + g->ncells + 2,
-				      sizeof(*stack));
-
-		if (!stack)
-			return false;
-		g->stack = stack;
-	}
 	in = hy_fan_in_new(g, old->count, capacity);
 	if (!in)
 		return false;
 	in->without = old->without;
 	in->ended = old->ended;
-	memcpy(in->edges, old->edges, old->count * sizeof(*in->edges));
 	memcpy(in->values, old->values, old->count * sizeof(*in->values));
 	memcpy(in->marks, old->marks, old->count);
-	for (uint32_t i = 0; i < in->count; i++)
+	/* One after the other: they may be neighbours in the same list. */
+	for (uint32_t i = 0; i < in->count; i++) {
+		in->edges[i] = old->edges[i];
 		edge_moved(&in->edges[i], &old->edges[i]);
+	}
 	d->fan_in = in;
 	hy_free(old);
 	return true;
@@ -182,7 +188,7 @@ int hy_link_add(struct hy_graph *g, struct hy_derived *d, struct hy_cell *input,
 		bool *ret_raised)
 {
 	uint32_t height = d->cell.height;
-	int i = free_slot(g, d), r;
+	int i = hy_stack_room(g, 1) ? free_slot(g, d) : -ENOMEM, r;
 
 	if (i < 0)
 		return i;
@@ -251,7 +257,7 @@ int hy_relink(struct hy_graph *g, struct hy_derived *d, uint32_t keep,
 	uint32_t height = d->cell.height;
 	int result = 0;
 
-	if (!fan_in_grow(g, d, keep + count))
+	if (!hy_stack_room(g, count) || !fan_in_grow(g, d, keep + count))
 		return -ENOMEM;
 	/* They are referenced by the caller: none dies in between. */
 	for (uint32_t i = d->fan_in->count; i-- > keep;)

@@ -10,6 +10,12 @@
 #include "core/release.h"
 #include "core/types.h"
 
+/*
+ * I7: the eager stack has room for that many more edges, and a cell.  Parked
+ * edges count too.
+ */
+bool hy_stack_room(struct hy_graph *g, size_t edges);
+
 /* Slots for `capacity` inputs of which `count` are in use; NULL: no memory. */
 struct hy_fan_in *hy_fan_in_new(struct hy_graph *g, uint32_t count,
 				uint32_t capacity);

@@ -105,6 +105,7 @@ enum hy_flags {
 	F_HOOKS = 1 << 27,   /* somebody wants to know of the first and last */
 	F_ATTENTION = 1 << 28, /* waits in graph->attention */
 	F_LINKED = 1 << 29,    /* hooks: the last one told was the first */
+	F_COLD = 1 << 30,      /* lazy, and so is what is made of it */
 	F_FRESH = 1 << 30,     /* until it has told its news: see SUB_FRESH */
 };
 #define F_ENDED (F_COMPLETE | F_FAILED)
@@ -251,6 +252,9 @@ struct hy_op {
 	uint32_t flags; /* OP_... */
 	/* OP_DYNAMIC: the first inputs, which it always has. */
 	uint32_t fixed;
+	/* What waits in the state; NULL: it queues nothing. */
+	void (*backlog)(const struct hy_derived *d,
+			struct hyphae_backlog *ret_backlog);
 };
 
 enum hy_sub_flags {
@@ -415,7 +419,8 @@ struct hy_graph {
 	struct hy_fired *fired; /* I7 */
 	size_t nfired, fired_capacity, nsubscribed;
 	struct hy_eager_entry *stack; /* I7 */
-	size_t nstack, stack_capacity, nedges;
+	size_t nstack, stack_capacity;
+	size_t nedges;	       /* parked ones too */
 	struct hy_log next;    /* written by subscribers: the next wave */
 	struct hy_log inbox;   /* written by other threads meanwhile */
 	struct hy_log running; /* one of these, while it is flushed */

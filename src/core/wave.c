@@ -264,9 +264,17 @@ static bool must_wait(const struct hy_log_entry *entry)
 	return entry->cell->flags & F_EVENT && entry->cell->flags & F_GATHERED;
 }
 
+/* Who moves on to another event at this end hears all that comes after it. */
+static bool others_wait(const struct hy_log_entry *entry)
+{
+	return entry->cell->flags & F_EVENT &&
+	       entry->what & (LOG_COMPLETE | LOG_FAIL);
+}
+
 /*
  * Emissions of events stay in order, and each cell emits once a wave: from
- * the first that would be a second one on, events wait for the next wave.
+ * the first that would be a second one on, or follows an end, events wait for
+ * the next wave.
  * Returns where they begin, or log->count.
  */
 static size_t flush_until_repeat(struct hy_graph *g, struct hy_log *log,
@@ -282,10 +290,12 @@ static size_t flush_until_repeat(struct hy_graph *g, struct hy_log *log,
 			continue; /* went with the first wave */
 		if (wait_from == log->count && must_wait(entry))
 			wait_from = i;
-		if (wait_from != log->count && entry->cell->flags & F_EVENT) {
+		if (i >= wait_from && entry->cell->flags & F_EVENT) {
 			entry->what |= LOG_KEPT;
 			continue;
 		}
+		if (wait_from == log->count && others_wait(entry))
+			wait_from = i + 1;
 		entry->what &= ~(uint32_t)LOG_KEPT;
 		hy_log_forget(log, entry);
 		flush_entry(g, entry);

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+/* group: many cells of any types, one subscription. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "op/many.h"
+
+struct group {
+	bool begun; /* what is brought is a change */
+	uint32_t words;
+	uint64_t changed[]; /* a bit each: in the last wave that was told */
+};
+
+static int64_t note_changes(struct hy_derived *d, struct group *s)
+{
+	int64_t count = 0;
+
+	memset(s->changed, 0, s->words * sizeof(*s->changed));
+	for (uint32_t i = 0; i < d->fan_in->count; i++)
+		if (hy_brought(d, i)) {
+			s->changed[i / 64] |= (uint64_t)1 << (i % 64);
+			count++;
+		}
+	return count;
+}
+
+static bool brought_any(const struct hy_derived *d)
+{
+	for (uint32_t i = 0; i < d->fan_in->count; i++)
+		if (hy_brought(d, i))
+			return true;
+	return false;
+}
+
+static int run_group(struct hy_graph *g, struct hy_derived *d, void *out)
+{
+	struct group *s = d->ctx;
+	int r = HY_KEEP;
+
+	(void)g;
+	if (s->begun && brought_any(d)) {
+		*(int64_t *)out = note_changes(d, s);
+		r = HY_VALUE;
+	}
+	s->begun = true;
+	return hy_inputs_ended(d) ? r | HY_END : r;
+}
+
+static void reset_group(struct hy_graph *g, struct hy_derived *d)
+{
+	struct group *s = d->ctx;
+
+	(void)g;
+	s->begun = false;
+}
+
+static void free_group(struct hy_graph *g, struct hy_derived *d)
+{
+	(void)g;
+	hy_free(d->ctx);
+}
+
+static const struct hy_op op_group = {
+	.name = "group",
+	.run = run_group,
+	.free = free_group,
+	.reset = reset_group,
+	.flags = OP_SIGNALS | OP_EVENT,
+};
+
+struct hyphae_cell *hyphae_group_at(struct hyphae_cell *const *inputs,
+				    size_t count, const char *site)
+{
+	struct hy_order order = {.op = &op_group,
+				 .inputs = inputs,
+				 .count = count,
+				 .type = &hyphae_int64,
+				 .site = site};
+	struct hyphae_cell *cell;
+	struct group *s;
+	size_t words = (count + 63) / 64;
+
+	if (hy_check_inputs(inputs, count, false))
+		return NULL;
+	s = hy_many_state(inputs, sizeof(*s) + words * sizeof(*s->changed));
+	if (!s) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	s->words = (uint32_t)words;
+	order.ctx = s;
+	cell = hy_order(&order);
+	if (!cell)
+		hy_free(s);
+	return cell;
+}
+
+/* ---- asking it ----------------------------------------------------------------- */
+
+/* The first set bit from *index on; its place and 1, or 0. */
+static int next_bit(const struct group *s, size_t *index)
+{
+	size_t at = *index / 64;
+	uint64_t word;
+
+	if (at >= s->words)
+		return 0;
+	word = s->changed[at] & (~(uint64_t)0 << (*index % 64));
+	while (!word && ++at < s->words)
+		word = s->changed[at];
+	if (!word)
+		return 0;
+	*index = at * 64 + (size_t)__builtin_ctzll(word);
+	return 1;
+}
+
+static const struct hy_derived *group_of(const struct hyphae_cell *handle)
+{
+	struct hy_cell *c = hy_cell(handle);
+
+	if (!c || !(c->flags & F_DERIVED) || hy_derived_of(c)->op != &op_group)
+		return NULL;
+	return hy_derived_of(c);
+}
+
+int hyphae_group_next(const struct hyphae_cell *handle, size_t *index)
+{
+	struct hy_cell *c = hy_cell(handle);
+	const struct hy_derived *d;
+	struct hy_graph *g;
+	int r = -ESTALE;
+
+	if (!c)
+		return hy_bad_handle(handle);
+	if (!index)
+		return -EINVAL;
+	g = hy_graph_of(c);
+	hy_lock(g);
+	if (hy_cell(handle) && !(c->flags & F_DEAD)) {
+		d = group_of(handle);
+		r = d ? next_bit(d->ctx, index) : -EINVAL;
+	}
+	hy_unlock(g);
+	return r;
+}
+
+int hyphae_group_changed(const struct hyphae_cell *handle, size_t index)
+{
+	struct hy_cell *c = hy_cell(handle);
+	const struct hy_derived *d;
+	struct hy_graph *g;
+	int r = -ESTALE;
+
+	if (!c)
+		return hy_bad_handle(handle);
+	g = hy_graph_of(c);
+	hy_lock(g);
+	if (hy_cell(handle) && !(c->flags & F_DEAD)) {
+		d = group_of(handle);
+		r = -EINVAL;
+		if (d && index < d->fan_in->count)
+			r = ((const struct group *)d->ctx)
+					    ->changed[index / 64] >>
+				    (index % 64) &
+			    1;
+	}
+	hy_unlock(g);
+	return r;
+}

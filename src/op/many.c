@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+#include "op/many.h"
+
+#include <errno.h>
+
+int hy_run_combine(struct hy_graph *g, struct hy_derived *d, void *out,
+		   const void *const *values, size_t count, void *ctx)
+{
+	hyphae_combine_fn fn = (hyphae_combine_fn)d->fn;
+	int r;
+
+	hy_call_begin(g);
+	r = fn(out, values, count, ctx);
+	hy_call_end(g);
+	if (r == 0)
+		return HY_VALUE;
+	hy_set_failure(g, &d->cell, r > 0 ? -EINVAL : r);
+	return HY_KEEP;
+}
+
+static int refuse(int error)
+{
+	errno = error;
+	return -1;
+}
+
+int hy_check_inputs(struct hyphae_cell *const *inputs, size_t count, bool alike)
+{
+	if (!inputs || !count || count > HYPHAE_INPUTS_MAX)
+		return refuse(EINVAL);
+	for (size_t i = 0; i < count; i++)
+		if (!inputs[i])
+			return -1;
+	for (size_t i = 0; i < count; i++) {
+		if (!hy_cell(inputs[i]))
+			return refuse(ESTALE);
+		if (alike &&
+		    hy_cell(inputs[i])->type != hy_cell(inputs[0])->type)
+			return refuse(EINVAL);
+	}
+	return 0;
+}
+
+int hyphae_cell_backlog(const struct hyphae_cell *handle,
+			struct hyphae_backlog *ret_backlog)
+{
+	struct hy_cell *c = hy_cell(handle);
+	const struct hy_derived *d;
+	struct hy_graph *g;
+	int r = -ESTALE;
+
+	if (!c)
+		return hy_bad_handle(handle);
+	if (!ret_backlog)
+		return -EINVAL;
+	g = hy_graph_of(c);
+	hy_lock(g);
+	if (hy_cell(handle) && !(c->flags & F_DEAD)) {
+		d = c->flags & F_DERIVED ? hy_derived_of(c) : NULL;
+		r = d && d->op->backlog ? 0 : -EINVAL;
+		if (r == 0)
+			d->op->backlog(d, ret_backlog);
+	}
+	hy_unlock(g);
+	return r;
+}
