@@ -235,6 +235,118 @@ static void woken_cells_propagate(void **state)
 	hyphae_cell_unref(a);
 }
 
+/* ---- against a model ------------------------------------------------------- */
+
+#define MODELLED 61
+#define STEPS 20000
+
+/* A list in no order, and the number that the next arming gets. */
+struct model {
+	struct {
+		bool armed;
+		uint64_t due, seq;
+	} timers[MODELLED];
+	uint64_t seq;
+	unsigned int fired, wrong;
+	struct hy_timer actual[MODELLED];
+	struct hyphae_clock *clock;
+	uint64_t random;
+};
+
+static unsigned int chance(struct model *model, unsigned int below)
+{
+	model->random =
+		model->random * 6364136223846793005u + 1442695040888963407u;
+	return (unsigned int)(model->random >> 33) % below;
+}
+
+static void model_arm(struct model *model, struct hy_graph *g, unsigned int i,
+		      uint64_t due)
+{
+	model->timers[i].armed = true;
+	model->timers[i].due = due;
+	model->timers[i].seq = model->seq++;
+	hy_timer_arm(g, &model->actual[i], due);
+}
+
+static unsigned int model_first(const struct model *model)
+{
+	unsigned int first = MODELLED;
+
+	for (unsigned int i = 0; i < MODELLED; i++) {
+		if (!model->timers[i].armed)
+			continue;
+		if (first == MODELLED ||
+		    model->timers[i].due < model->timers[first].due ||
+		    (model->timers[i].due == model->timers[first].due &&
+		     model->timers[i].seq < model->timers[first].seq))
+			first = i;
+	}
+	return first;
+}
+
+static struct model *modelled; /* by fire_model(), which has no context */
+
+static void fire_model(struct hy_graph *g, struct hy_timer *t)
+{
+	struct model *model = modelled;
+	unsigned int i = (unsigned int)(t - model->actual);
+	uint64_t now = hy_now(g);
+
+	model->fired++;
+	if (model_first(model) != i || now != model->timers[i].due ||
+	    hy_timer_armed(t))
+		model->wrong++;
+	model->timers[i].armed = false;
+	if (!chance(model, 3))
+		model_arm(model, g, i, now + chance(model, 20));
+	i = chance(model, MODELLED);
+	if (!chance(model, 5)) {
+		model->timers[i].armed = false;
+		hy_timer_disarm(g, &model->actual[i]);
+	}
+}
+
+static void model_step(struct model *model, struct hy_graph *g)
+{
+	unsigned int i = chance(model, MODELLED);
+	uint64_t now = hy_now(g);
+
+	hy_lock(g);
+	if (chance(model, 3)) {
+		model_arm(model, g, i, now + chance(model, 30));
+	} else {
+		model->timers[i].armed = false;
+		hy_timer_disarm(g, &model->actual[i]);
+	}
+	hy_unlock(g);
+	if (!chance(model, 4) &&
+	    hyphae_clock_advance(model->clock, chance(model, 12)))
+		model->wrong++;
+}
+
+static void as_a_model_says(void **state)
+{
+	struct room *room = *state;
+	struct hy_graph *g = hy_graph(room->graph);
+	struct model model = {.clock = room->clock, .random = 7};
+
+	modelled = &model;
+	for (unsigned int i = 0; i < MODELLED; i++)
+		model.actual[i].fire = fire_model;
+	for (unsigned int i = 0; i < STEPS; i++)
+		model_step(&model, g);
+	assert_true(model.fired > STEPS / 10);
+	for (unsigned int i = 0; i < MODELLED; i++) {
+		hy_lock(g);
+		model.wrong += model.timers[i].armed !=
+			       hy_timer_armed(&model.actual[i]);
+		hy_timer_disarm(g, &model.actual[i]);
+		hy_unlock(g);
+	}
+	assert_int_equal(model.wrong, 0);
+}
+
 /* ---- timers of users ------------------------------------------------------- */
 
 struct tick {
@@ -1162,6 +1274,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(ordered_by_time_then_arming),
 		TEST(woken_cells_propagate),
+		TEST(as_a_model_says),
 		TEST(t16_long_jump_fires_each_period),
 		TEST(t16_coalesced),
 		TEST(t17_never_backwards),
