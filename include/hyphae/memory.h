@@ -67,10 +67,10 @@ HYPHAE_API int hyphae_set_allocator(const struct hyphae_allocator *allocator);
  * is over, so between threads more may be there than is in use.
  * A graph in storage makes no call of malloc() or mmap(), except for
  *  - what the functions of a type allocate: hyphae_string, hyphae_bytes, yours;
- *  - posts, posters, clocks and timers, which threads and graphs share;
+ *  - what threads share: posts, posters, inputs, streams, pools; clocks and
+ *    lists of timers;
  *  - reports of passes, and records while a tool watches, which belong to
- *    threads and not to a graph;
- *  - state of operators, where their comment says so.
+ *    threads and not to a graph.
  *
  * The storage is cut into chunks of HYPHAE_CHUNK_BYTES, aligned to their size,
  * of which each holds one kind of object; what is over is for the rest.

@@ -169,7 +169,7 @@ struct hyphae_cell *hyphae_computed_at(struct hyphae_graph *graph,
 		errno = order.graph ? EINVAL : -hy_bad_handle(graph);
 		return NULL;
 	}
-	order.ctx = s = hy_zalloc(sizeof(*s));
+	order.ctx = s = hy_zalloc_in(order.graph->region, sizeof(*s));
 	if (!s) {
 		errno = ENOMEM;
 		return NULL;

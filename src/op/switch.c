@@ -216,12 +216,12 @@ static const struct hy_op op_selector = {
 	.reset = reset_selector,
 };
 
-/* Room for an inner at input i. */
-static bool reserve(struct flatten *s, uint32_t i)
+/* Room for an inner at input i; in the region, the first time. */
+static bool reserve(struct hy_region *region, struct flatten *s, uint32_t i)
 {
 	size_t had = s->capacity;
-	struct inner *inners =
-		hy_reserve(s->inners, &s->capacity, i + 1u, sizeof(*inners));
+	struct inner *inners = hy_reserve_in(region, s->inners, &s->capacity,
+					     i + 1u, sizeof(*inners));
 
 	if (!inners)
 		return false;
@@ -243,7 +243,7 @@ static int link_inner(struct hy_graph *g, struct hy_derived *d,
 
 	if (!s->inners[0].cell)
 		return 0;
-	if (!reserve(s, d->fan_in->count))
+	if (!reserve(g->region, s, d->fan_in->count))
 		return -ENOMEM;
 	i = hy_link_add(g, d, s->inners[0].cell, &raised);
 	if (i == -ELOOP) {
@@ -431,6 +431,8 @@ static struct hyphae_cell *flatten(const struct hy_op *op,
 				 .type = &hyphae_int64,
 				 .site = site,
 				 .hidden = true};
+	const struct hy_cell *first = hy_cell(outer);
+	struct hy_region *region = first ? hy_graph_of(first)->region : NULL;
 	struct flatten *s;
 	int error;
 
@@ -440,8 +442,8 @@ static struct hyphae_cell *flatten(const struct hy_op *op,
 		errno = EINVAL;
 		return NULL;
 	}
-	order.ctx = s = hy_zalloc(sizeof(*s));
-	if (s && !reserve(s, 1)) {
+	order.ctx = s = hy_zalloc_in(region, sizeof(*s));
+	if (s && !reserve(region, s, 1)) {
 		hy_free(s);
 		s = NULL;
 	}
@@ -600,7 +602,7 @@ struct hyphae_cell *hyphae_retry_at(struct hyphae_graph *graph,
 		errno = order.graph ? EINVAL : -hy_bad_handle(graph);
 		return NULL;
 	}
-	order.ctx = s = hy_zalloc(sizeof(*s));
+	order.ctx = s = hy_zalloc_in(order.graph->region, sizeof(*s));
 	if (!s) {
 		errno = ENOMEM;
 		return NULL;

@@ -60,7 +60,7 @@ struct hy_time *hy_time_get(struct hy_graph *g)
 
 	if (time || g->freeing)
 		return time;
-	time = hy_zalloc(sizeof(*time));
+	time = hy_zalloc_in(g->region, sizeof(*time));
 	if (!time)
 		return NULL;
 	time->graph = g;

@@ -273,6 +273,47 @@ static void wipe(void)
 	memset(store, 0, sizeof(store));
 }
 
+static int read_all(void *ret, void *ctx)
+{
+	struct hyphae_cell *const *cells = ctx;
+	int64_t total = 0, value;
+
+	for (int i = 0; i < 3; i++) {
+		int r = hyphae_int64_get(cells[i], &value);
+
+		if (r)
+			return r;
+		total += value;
+	}
+	*(int64_t *)ret = total;
+	return 0;
+}
+
+static struct hyphae_cell *make_inner(const void *value, void *ctx)
+{
+	struct hyphae_cell *a = ctx, *b;
+
+	b = hyphae_map(a, &hyphae_int64, plus_one, NULL);
+	return *(const int64_t *)value % 2 ? b : a;
+}
+
+/* Cells whose inputs change while they live. */
+static void grow_dynamic(struct hyphae_graph *graph, struct hyphae_cell *a)
+{
+	struct hyphae_cell *cells[3] = {a, a, hyphae_int64_new(graph, 7)};
+	struct hyphae_cell *c, *s;
+
+	c = hyphae_computed_at(graph, &hyphae_int64, read_all, cells, "");
+	s = hyphae_switch_map_at(cells[2], &hyphae_int64, make_inner, a, "");
+	for (int64_t i = 0; i < 20; i++) {
+		assert_int_equal(hyphae_int64_set(cells[2], i) < 0, 0);
+		assert_int_equal(value_of(c), 2 * value_of(a) + i);
+		assert_int_equal(value_of(s), value_of(a) + i % 2);
+	}
+	assert_int_equal(hyphae_cell_unref(c), 0);
+	assert_int_equal(hyphae_cell_unref(s), 0);
+}
+
 /* A bit of everything.  Returns the sum that the last of it shows. */
 static int64_t grow_all(struct hyphae_graph *graph, unsigned int *calls)
 {
@@ -292,6 +333,7 @@ static int64_t grow_all(struct hyphae_graph *graph, unsigned int *calls)
 	l = large_new_at(graph, (struct large){.n = 5}, HYPHAE_HERE);
 	assert_non_null(hyphae_map(l, &large_type, next_large, NULL));
 	assert_int_equal(large_set(l, (struct large){.n = 7}), 0);
+	grow_dynamic(graph, a);
 	sub = hyphae_subscribe(d, count_call, calls);
 	assert_non_null(sub);
 	assert_int_equal(hyphae_cell_set_name(a, "hypha"), 0);
