@@ -14,7 +14,8 @@
  *
  * Posts are a state, not a queue: one value a cell waits, and a later one
  * replaces it.  So what waits is bounded by the number of cells, and the last
- * value posted is the one that is stored.  The order between a post and a set
+ * value posted is the one that is stored; of an event source the last event
+ * is emitted (inputs keep them all: input.h).  The order between a post and a set
  * of the same thread is not kept: the post may come last.  What happens to
  * posts is counted: hyphae_graph_post_counts().
  */

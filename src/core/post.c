@@ -485,7 +485,8 @@ int hy_posts_take(struct hy_graph *g)
 	if (p->log.count)
 		return 0;
 	pthread_mutex_lock(&p->lock);
-	if (!hy_log_room(g, &p->log, p->table.count + p->posters)) {
+	/* Two: an event's end is an entry of its own. */
+	if (!hy_log_room(g, &p->log, 2 * p->table.count + p->posters)) {
 		pthread_mutex_unlock(&p->lock);
 		hy_posts_wake(p);
 		return -ENOMEM;

@@ -325,6 +325,40 @@ static void ends(void **state)
 	end_graph(graph, 2, 0);
 }
 
+/* Of those that wait the last one, and then the end. */
+static void events(void **state)
+{
+	struct hyphae_graph *graph = new_graph(state);
+	struct hyphae_cell *e = hyphae_event_new(graph, &hyphae_int64);
+	struct hyphae_poster *poster = hyphae_poster_new(e);
+	struct told told = {.calls = 0};
+
+	WATCH();
+	assert_non_null(hyphae_subscribe(e, tell, &told));
+	assert_int_equal(hyphae_int64_post(e, 1), 0);
+	assert_int_equal(hyphae_int64_post(e, 2), 0);
+	assert_int_equal(flush(graph), 0);
+	assert_int_equal(hyphae_int64_post(e, 2), 0);
+	assert_int_equal(flush(graph), 0);
+	assert_int_equal(told.calls, 2); /* the same again is an event, too */
+	assert_int_equal(told.values[0], 2);
+	assert_int_equal(told.values[1], 2);
+	/* One of each way is two. */
+	assert_int_equal(hyphae_int64_post(e, 3), 0);
+	assert_int_equal(hyphae_poster_post_int64(poster, 4), 0);
+	assert_int_equal(flush(graph), 0);
+	assert_int_equal(told.calls, 4);
+	assert_int_equal(told.values[2] + told.values[3], 7);
+	assert_int_equal(hyphae_int64_post(e, 5), 0);
+	assert_int_equal(hyphae_cell_post_complete(e), 0);
+	assert_int_equal(flush(graph), 0);
+	assert_int_equal(told.last, 5);
+	assert_int_equal(told.ends, 1);
+	expect_counts(graph, 1, 6, 0, 0);
+	hyphae_poster_free(poster);
+	end_graph(graph, 1, 0);
+}
+
 /* Posted, and then there is nothing to give it to. */
 static void refused(void **state)
 {
@@ -1013,6 +1047,7 @@ int main(void)
 		IN_EACH(from_a_compute_function),
 		IN_EACH(flushed_in_a_subscriber),
 		IN_EACH(ends),
+		IN_EACH(events),
 		IN_EACH(refused),
 		IN_EACH(values_in_boxes),
 		IN_EACH(built_in_types),
