@@ -113,6 +113,17 @@ static int kick(struct hy_bridge *b)
 	return 0;
 }
 
+/* May it cross?  Locked. */
+static int admit(struct hy_bridge *b, bool terminal)
+{
+	if (b->released)
+		return HYPHAE_DETACH;
+	if (b->event && !terminal &&
+	    b->staged.values.count + b->ready.values.count >= HYPHAE_EVENTS_MAX)
+		return -EAGAIN;
+	return 0;
+}
+
 static int bridge_told(const struct hyphae_signal *signal, void *ctx)
 {
 	struct hy_bridge *b = ctx;
@@ -129,9 +140,8 @@ static int bridge_told(const struct hyphae_signal *signal, void *ctx)
 		return r;
 	lock(b);
 	open = b->open && !b->released;
-	if (b->released)
-		r = HYPHAE_DETACH;
-	else
+	r = admit(b, signal->terminal);
+	if (!r)
 		r = hy_crossing_add(&b->staged, b->event, &held, hop, &old);
 	if (!r && signal->terminal)
 		b->ended = true;

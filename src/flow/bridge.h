@@ -122,7 +122,7 @@ int hy_hub_flush(struct hy_hub *hub);
 /* deliver.c: the job of a link that was taken. */
 int hy_link_deliver(struct hy_job *job);
 
-/* Add a signal; one that it replaces is in *ret_old.  -EAGAIN, -ENOMEM. */
+/* Add a signal; one that it replaces is in *ret_old.  -ENOMEM. */
 int hy_crossing_add(struct hy_crossing *x, bool event,
 		    const struct hy_held *held, uint32_t hop,
 		    struct hy_held *ret_old);

@@ -54,8 +54,6 @@ int hy_crossing_add(struct hy_crossing *x, bool event,
 		pile->items[0] = *held;
 		return 0;
 	}
-	if (pile->count >= HYPHAE_EVENTS_MAX)
-		return -EAGAIN;
 	if (pile_reserve(pile, 1))
 		return -ENOMEM;
 	pile->items[pile->count++] = *held;
@@ -84,8 +82,6 @@ static int move_cell(struct hy_pile *to, struct hy_pile *from)
 
 static int move_events(struct hy_pile *to, struct hy_pile *from)
 {
-	if (to->count + from->count > HYPHAE_EVENTS_MAX)
-		return -EAGAIN;
 	if (from->count && pile_reserve(to, from->count))
 		return -ENOMEM;
 	for (size_t i = 0; i < from->count; i++)

@@ -562,6 +562,42 @@ static void by_post(void **state)
 	}
 }
 
+static int count_signals(const struct hyphae_signal *signal, void *ctx)
+{
+	++((int *)ctx)[signal->kind];
+	return 0;
+}
+
+/* Events that nobody fetches do not pile up for ever. */
+static void events_that_wait_are_bounded(void **state)
+{
+	long live = hy_alloc_live();
+	struct hyphae_graph *l = hyphae_graph_new(0);
+	struct hyphae_graph *r = hyphae_graph_new(HYPHAE_SINGLE_THREAD);
+	struct hyphae_cell *e = hyphae_event_new(l, &hyphae_int64);
+	struct hyphae_cell *b = hyphae_bridge(e, r);
+	int counts[3] = {0, 0, 0};
+
+	(void)state;
+	hyphae_subscribe(b, count_signals, counts);
+	for (int i = 0; i < 200; i++)
+		assert_int_equal(hyphae_int64_set(e, i), 0);
+	assert_int_equal(counts[HYPHAE_VALUE], 0);
+	assert_int_equal(hyphae_settle(r), 0);
+	assert_int_equal(counts[HYPHAE_VALUE], 200);
+	for (int i = 0; i < HYPHAE_EVENTS_MAX; i++)
+		assert_int_equal(hyphae_int64_set(e, i), 0);
+	nproblems = 0;
+	hyphae_graph_on_problem(l, note_problem, NULL);
+	assert_int_equal(hyphae_int64_set(e, 1), -EAGAIN);
+	assert_int_equal(nproblems, 1);
+	assert_int_equal(problem_codes[0], -EAGAIN);
+	assert_int_equal(hyphae_cell_complete(e), 0);
+	hyphae_graph_free(r);
+	hyphae_graph_free(l);
+	assert_int_equal(hy_alloc_live(), live);
+}
+
 static int bridge_in_compute(void *ret, const void *input, void *ctx)
 {
 	struct banks *k = ctx;
@@ -695,6 +731,7 @@ int main(void)
 		cmocka_unit_test(released_in_its_own_call),
 		cmocka_unit_test(a_scope_releases_it),
 		cmocka_unit_test(by_post),
+		cmocka_unit_test(events_that_wait_are_bounded),
 		cmocka_unit_test(bad_input),
 		cmocka_unit_test(no_memory),
 		cmocka_unit_test(a_crossing_allocates_nothing),
