@@ -105,6 +105,15 @@ static int drain_or_leave(struct hy_graph *g, struct hy_batch *batch,
 	return 0;
 }
 
+/* Somebody watches. */
+static NOINLINE void told(struct hy_graph *g, struct hy_batch *batch,
+			  uint64_t writes, uint64_t coalesced)
+{
+	hy_watch_batch(g, batch->pass, writes, true, coalesced);
+	if (batch->frame)
+		hy_frame_watch(g);
+}
+
 /* Run what the batch holds, or leave it to whoever propagates. */
 static int flush_batch(struct hy_graph *g, struct hy_batch *batch)
 {
@@ -121,9 +130,7 @@ static int flush_batch(struct hy_graph *g, struct hy_batch *batch)
 	hy_pass_open(g, batch->pass);
 	hy_flush(g, &batch->log);
 	if (hy_watched())
-		hy_watch_batch(g, batch->pass, writes, true, coalesced);
-	if (hy_watched() && batch->frame)
-		hy_frame_watch(g);
+		told(g, batch, writes, coalesced);
 	return hy_drain_end(g, 1);
 }
 
@@ -138,9 +145,8 @@ static void close_batch(struct hy_graph *g, struct hy_batch *batch)
 		hy_busy(g, 0, BUSY_BATCH);
 }
 
-int hy_batch_end(struct hy_graph *g)
+int hy_batch_end(struct hy_graph *g, struct hy_batch *batch)
 {
-	struct hy_batch *batch = hy_batch_of(g);
 	int r;
 
 	/* Closed first: what its subscribers write is not part of it. */
@@ -169,7 +175,7 @@ static int end_locked(struct hy_graph *g)
 		batch->depth--;
 		return 0;
 	}
-	return hy_batch_end(g);
+	return hy_batch_end(g, batch);
 }
 
 int hyphae_batch_end(struct hyphae_graph *handle)

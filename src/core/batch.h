@@ -7,7 +7,7 @@
 
 /* What hyphae_batch_begin() does, and the outermost hyphae_batch_end(). */
 int hy_batch_begin(struct hy_graph *g);
-int hy_batch_end(struct hy_graph *g);
+int hy_batch_end(struct hy_graph *g, struct hy_batch *batch);
 
 /* time/frame.c: the batch of a frame has propagated, and somebody watches. */
 void hy_frame_watch(struct hy_graph *g);

@@ -88,7 +88,7 @@ static int end_locked(struct hy_graph *g)
 		return -EBUSY;
 	while (g->drainer)
 		hy_wait_idle(g);
-	r = hy_batch_end(g);
+	r = hy_batch_end(g, batch);
 	g->time->frame = NULL;
 	return r;
 }
