@@ -47,7 +47,7 @@ static struct {
 	struct hyphae_graph *graph;
 	struct hyphae_cell *a, *b;
 	struct hyphae_poster *pa, *pb;
-	struct told told_a, told_b;
+	struct told told_a, told_b, told_more;
 	int64_t finals[4]; /* a ends as one of these; 0: no more */
 	int64_t final_b;
 	int fd; /* 0: none */
@@ -256,6 +256,18 @@ static void open_and_dispatch(void)
 		flush();
 }
 
+/* Who only subscribes takes no posts along, unless a dispatch left them. */
+static void subscribe_b(void)
+{
+	if (!hyphae_subscribe(w.b, tell, &w.told_more))
+		explore_fail("not subscribed");
+}
+
+static const char *end_one_post(void)
+{
+	return end_with(2, 2, 0, 2);
+}
+
 static const struct explore_scenario scenarios[] = {
 	{"one poster",
 	 TWO,
@@ -303,6 +315,11 @@ static const struct explore_scenario scenarios[] = {
 	 begin,
 	 {post_a_1_2, post_b_3, open_and_dispatch},
 	 end_posts},
+	{"main loop beside a subscriber",
+	 THREE,
+	 begin,
+	 {post_a_1_2, subscribe_b, open_and_dispatch},
+	 end_one_post},
 	{"main loop and posters",
 	 THREE,
 	 begin_posters,
