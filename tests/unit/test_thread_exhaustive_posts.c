@@ -3,7 +3,7 @@
  * Posts in every interleaving up to a number of preemptions; see explore.h.
  *
  * Part of them is lock-free, so here the two sources are compiled once more,
- * with a point before each atomic operation.
+ * with a point before each atomic operation and each access to the eventfd.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <sys/eventfd.h>
 
 #include "explore.h"
 
@@ -24,6 +25,9 @@
 	(explore_point(), __atomic_compare_exchange_n(__VA_ARGS__))
 #define __atomic_add_fetch(...)                                                \
 	(explore_point(), __atomic_add_fetch(__VA_ARGS__))
+
+#define eventfd_read(...) (explore_point(), eventfd_read(__VA_ARGS__))
+#define eventfd_write(...) (explore_point(), eventfd_write(__VA_ARGS__))
 
 #include "../../src/core/post.c"
 #include "../../src/core/poster.c"
@@ -338,6 +342,7 @@ int main(void)
 {
 	struct CMUnitTest tests[SCENARIOS];
 
+	hy_hand_over_waves = 1; /* what comes meanwhile waits for the next */
 	for (size_t i = 0; i < SCENARIOS; i++)
 		tests[i] =
 			(struct CMUnitTest){scenarios[i].name, every_schedule,
