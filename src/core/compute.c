@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* One derived cell, computed once. */
 #include "core/derive.h"
+#include "core/fanout.h"
 #include "core/probe.h"
 #include "core/release.h"
 #include "core/watch.h"
@@ -168,8 +169,8 @@ static struct result compute_any(struct hy_graph *g, struct hy_derived *d)
 		return result;
 	}
 	result.wrote = made_value(result.outcome);
-	if (result.wrote)
-		hy_write_value(g, c, c->type, word);
+	if (result.wrote && hy_write_value(g, c, c->type, word))
+		hy_flags_set(c, F_VALUE_NEW, 0);
 	follow_outcome(g, d, result.outcome);
 	return result;
 }
@@ -208,8 +209,8 @@ static NOINLINE bool kept(struct hy_graph *g, struct hy_derived *d, int outcome,
 
 	if (c->flags & F_DEAD)
 		return false;
-	if (made_value(outcome))
-		hy_write_value(g, c, c->type, word);
+	if (made_value(outcome) && hy_write_value(g, c, c->type, word))
+		hy_flags_set(c, F_VALUE_NEW, 0);
 	follow_outcome(g, d, outcome);
 	return has_news(c);
 }
@@ -223,30 +224,45 @@ static inline bool runs_anyway(uint32_t flags)
 	return (flags & (F_SIGNALS | F_DEAD | F_ENDED | F_IDLE)) == F_SIGNALS;
 }
 
-HY_FRAME bool hy_compute(struct hy_graph *g, struct hy_derived *d)
+/*
+ * The hot loop.  A cell of the plain kind: take its marks off, call its
+ * function, store what that made; if it changed, its fan-out queues the next.
+ */
+HY_FRAME bool hy_compute(struct hy_graph *g, struct hy_derived *d, bool on)
 {
-	struct hy_cell *c = &d->cell;
-	const struct hy_op *op = d->op;
-	uint32_t flags = c->flags;
-	uint64_t word = 0;
 	bool news;
-	int r;
 
-	store_relaxed(&c->flags, flags & ~(F_QUEUED | F_VALUE_TOUCH));
-	if (unlikely((flags & F_RUNS) != F_VALUE_TOUCH) && !runs_anyway(flags))
-		return follow(g, d, flags & F_VALUE_TOUCH);
-	hy_probe_compute(g, c, op);
-	if (hy_watched() ||
-	    unlikely(flags & (F_BOXED | F_INPUT_ENDED | F_SIGNALS))) {
-		news = compute_slowly(g, d);
-	} else {
+	do {
+		struct hy_cell *c = &d->cell;
+		const struct hy_op *op = d->op;
+		uint32_t flags = c->flags;
+		uint64_t word = 0;
+		int r;
+
+		store_relaxed(&c->flags, flags & ~(F_QUEUED | F_VALUE_TOUCH));
+		if (unlikely((flags & F_RUNS) != F_VALUE_TOUCH) &&
+		    !runs_anyway(flags)) {
+			news = follow(g, d, flags & F_VALUE_TOUCH);
+			goto done;
+		}
+		hy_probe_compute(g, c, op);
+		if (hy_watched() ||
+		    unlikely(flags & (F_BOXED | F_INPUT_ENDED | F_SIGNALS))) {
+			news = compute_slowly(g, d);
+			goto done;
+		}
 		r = likely(op == &hy_op_map) ? hy_run_map(g, d, &word)
 					     : op->run(g, d, &word);
 		if (unlikely(r != HY_VALUE || c->flags & F_DEAD))
 			news = kept(g, d, r, word);
 		else
 			news = hy_write_value(g, c, c->type, word);
-	}
+done:
+		if (unlikely(!on))
+			break;
+		if (news)
+			hy_fire(g, c);
+	} while ((d = hy_queue_pop(&g->queue)));
 	HY_FRAME_END();
 	return news;
 }

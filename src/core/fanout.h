@@ -86,4 +86,24 @@ static inline void hy_spread(struct hy_graph *g, struct hy_cell *c)
 		hy_spread_many(g, e);
 }
 
+/* I7: there is room. */
+static inline void hy_fired_add(struct hy_graph *g, struct hy_cell *c)
+{
+	g->fired[g->nfired++] = (struct hy_fired){.cell = c, .next = c->subs};
+}
+
+/* A cell changed: its derived cells are queued; subscribers wait. */
+static inline void hy_fire(struct hy_graph *g, struct hy_cell *c)
+{
+	if (unlikely(c->subs != NULL)) {
+		hy_spread(g, c);
+		hy_fired_add(g, c);
+	} else if (likely(!(c->flags & F_NEWS))) {
+		hy_fanout(g, c, c->type, c->height, NULL, 0);
+	} else {
+		hy_fanout(g, c, c->type, c->height, NULL, 0);
+		hy_flags_set(c, 0, F_NEWS);
+	}
+}
+
 #endif

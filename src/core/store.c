@@ -46,26 +46,39 @@ static NOINLINE void store_slowly(struct hy_graph *g, struct hy_cell *c,
 		hy_box_put(g, type, hy_box_of(old));
 }
 
+/* Not one plain word that replaces another, with nobody to note it. */
+#define F_SLOW_WRITE (F_BOXED | F_EQUAL | F_NO_VALUE | F_SLOW_SPREAD)
+
+static NOINLINE uint64_t write_slowly(struct hy_graph *g, struct hy_cell *c,
+				      const struct hyphae_type *type,
+				      uint64_t word)
+{
+	uint64_t changed = differs_by_function(g, c, type, word);
+
+	if (changed) {
+		/* Before the old value's drop runs, unlocked. */
+		hy_flags_set(c, F_VALUE_NEW, 0);
+		store_slowly(g, c, type, word);
+	} else if (c->flags & F_BOXED) {
+		hy_box_put(g, type, hy_box_of(word));
+	}
+	return changed;
+}
+
 HY_FRAME uint64_t hy_write_value(struct hy_graph *g, struct hy_cell *c,
 				 const struct hyphae_type *type, uint64_t word)
 {
 	uint64_t changed;
 
-	if (likely(!(c->flags & (F_BOXED | F_EQUAL | F_NO_VALUE)))) {
+	if (likely(!(c->flags & F_SLOW_WRITE))) {
 		changed = c->word != word;
 		if (changed) {
 			store_release(&c->word, word);
-			hy_flags_set(c, F_VALUE_NEW, 0);
+			if (c->subs)
+				hy_flags_set(c, F_VALUE_NEW, 0);
 		}
 	} else {
-		changed = differs_by_function(g, c, type, word);
-		if (changed) {
-			/* Before the old value's drop runs, unlocked. */
-			hy_flags_set(c, F_VALUE_NEW, 0);
-			store_slowly(g, c, type, word);
-		} else if (c->flags & F_BOXED) {
-			hy_box_put(g, type, hy_box_of(word));
-		}
+		changed = write_slowly(g, c, type, word);
 		type = c->type; /* rather than keep it in a saved register */
 	}
 	hy_probe_write_value(g, c, type, changed);

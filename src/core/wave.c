@@ -9,33 +9,15 @@
 #include "core/release.h"
 #include "core/watch.h"
 
-/* I7: there is room. */
-static inline void fired_add(struct hy_graph *g, struct hy_cell *c)
-{
-	g->fired[g->nfired++] = (struct hy_fired){.cell = c, .next = c->subs};
-}
-
-/* A cell changed: its derived cells are queued; subscribers wait. */
-static inline void fire(struct hy_graph *g, struct hy_cell *c)
-{
-	if (c->subs) {
-		hy_spread(g, c);
-		fired_add(g, c);
-	} else {
-		hy_fanout(g, c, c->type, c->height, NULL, 0);
-		hy_flags_set(c, 0, F_NEWS);
-	}
-}
-
 void hy_wave(struct hy_graph *g)
 {
 	struct hy_graph *saved = hy_stretch_begin(g, true);
 	struct hy_derived *d;
 
 	do {
-		while ((d = hy_queue_pop(&g->queue)))
-			if (hy_compute(g, d))
-				fire(g, &d->cell);
+		d = hy_queue_pop(&g->queue);
+		if (d)
+			hy_compute(g, d, true);
 	} while (unlikely(g->again.count) && hy_link_again(g));
 	hy_stretch_end(g, saved);
 	if (g->nfired)
@@ -49,8 +31,8 @@ void hy_wave_below(struct hy_graph *g, uint32_t height)
 	while (hy_queue_used(&g->queue) &&
 	       hy_queue_lowest(&g->queue) <= height) {
 		d = hy_queue_pop(&g->queue);
-		if (hy_compute(g, d))
-			fire(g, &d->cell);
+		if (hy_compute(g, d, false))
+			hy_fire(g, &d->cell);
 	}
 }
 
@@ -115,7 +97,7 @@ static bool eager_compute(struct hy_graph *g, struct hy_cell *c, uint32_t why)
 	bool changed;
 
 	hy_flags_set(c, why, 0);
-	changed = hy_compute(g, hy_derived_of(c));
+	changed = hy_compute(g, hy_derived_of(c), false);
 	if (unlikely(queued & F_QUEUED))
 		hy_flags_set(c, queued, 0);
 	return changed;
@@ -152,13 +134,18 @@ static NOINLINE void follow_up(struct hy_graph *g, struct hy_cell *c)
 {
 	if (g->gathering) {
 		if (!(c->flags & F_GATHERED)) {
-			hy_flags_set(c, F_GATHERED, 0);
+			/* Only what ended has nothing new to hold. */
+			hy_flags_set(c,
+				     c->flags & F_END_NEW
+					     ? F_GATHERED
+					     : F_GATHERED | F_VALUE_NEW,
+				     0);
 			g->gathered[g->ngathered++] = c;
 		}
 	} else if (g->flags & HYPHAE_EAGER && c->deps) {
 		eager_run(g, c);
 	} else {
-		fire(g, c);
+		hy_fire(g, c);
 		hy_wave(g);
 	}
 }
@@ -229,7 +216,7 @@ static void fire_gathered(struct hy_graph *g)
 	g->gathering = false;
 	for (size_t i = 0; i < g->ngathered; i++) {
 		hy_flags_set(g->gathered[i], 0, F_GATHERED);
-		fire(g, g->gathered[i]);
+		hy_fire(g, g->gathered[i]);
 	}
 	g->ngathered = 0;
 	hy_wave(g);

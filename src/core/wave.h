@@ -28,12 +28,19 @@
 int hy_notify(struct hy_graph *g, struct hy_cell *c,
 	      const struct hyphae_type *type, uint64_t kind, uint64_t word);
 
-/* Compare and store; takes the word.  Returns 1 if the cell changed. */
+/*
+ * Compare and store; takes the word.  Returns 1 if the cell changed.
+ * F_VALUE_NEW is set if somebody will look for it: the cell has subscribers,
+ * or is not of the plain kind.  Who hands it on otherwise sets it.
+ */
 uint64_t hy_write_value(struct hy_graph *g, struct hy_cell *c,
 			const struct hyphae_type *type, uint64_t word);
 
-/* Compute once; returns whether the cell changed. */
-bool hy_compute(struct hy_graph *g, struct hy_derived *d);
+/*
+ * Compute a cell.  With `on`: let it fire if it changed, and go on with what
+ * waits in the queue.  Else: returns whether it changed.
+ */
+bool hy_compute(struct hy_graph *g, struct hy_derived *d, bool on);
 
 /*
  * Fan out: to the derived cells if `first` is NULL, else to the subscribers
