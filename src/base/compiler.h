@@ -13,6 +13,7 @@
 	((type *)((char *)(pointer)-offsetof(type, member)))
 
 #define NOINLINE __attribute__((noinline))
+#define ALWAYS_INLINE inline __attribute__((always_inline))
 
 /*
  * A function that stays a frame of its own in every stack and holds the one

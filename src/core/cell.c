@@ -142,8 +142,9 @@ static NOINLINE int finish_slowly(struct hy_graph *g, int r)
 }
 
 /* A single-threaded graph that is idle: straight into the wave. */
-static inline int write_fast(struct hy_graph *g, struct hy_cell *c,
-			     const struct hyphae_type *type, uint64_t word)
+static ALWAYS_INLINE int write_fast(struct hy_graph *g, struct hy_cell *c,
+				    const struct hyphae_type *type,
+				    uint64_t word)
 {
 	int r;
 
@@ -153,17 +154,17 @@ static inline int write_fast(struct hy_graph *g, struct hy_cell *c,
 	if (hy_watched())
 		hy_watch_pass_open(g);
 	r = hy_notify(g, c, type, HYPHAE_VALUE, word);
-	if (unlikely(g->next.count || hy_has_dead(g) || g->result ||
-		     hy_queue_used(&g->queue) || g->busy != BUSY_DRAINING) ||
-	    hy_posts_waiting(g) || hy_watched())
+	/* Whoever watches has left something to do: the end of the pass. */
+	if (unlikely(g->busy != BUSY_DRAINING) || hy_posts_waiting(g))
 		return finish_slowly(g, r);
 	g->drainer = NULL;
 	g->busy = 0;
 	return r;
 }
 
-static inline int write_word(struct hyphae_cell *handle,
-			     const struct hyphae_type *type, uint64_t word)
+static ALWAYS_INLINE int write_word(struct hyphae_cell *handle,
+				    const struct hyphae_type *type,
+				    uint64_t word)
 {
 	struct hy_cell *c = hy_cell(handle);
 	struct hy_graph *g;

@@ -491,6 +491,8 @@ static struct hyphae_cell *order_locked(struct hy_graph *g,
 		hy_drain_end(g, 0);
 	else
 		hy_bury(g);
+	if (hy_queue_used(&g->queue))
+		hy_busy(g, BUSY_LEFT, 0);
 	return handle;
 }
 

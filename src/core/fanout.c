@@ -90,8 +90,10 @@ static NOINLINE void returned(struct hy_graph *g, struct hy_sub *s, int r)
 	}
 	r = hy_failure(r, &message);
 	/* A first call beside the drainer is nobody's write. */
-	if (!g->result && g->drainer == hy_thread_of(g))
+	if (!g->result && g->drainer == hy_thread_of(g)) {
 		g->result = r;
+		hy_busy(g, BUSY_LEFT, 0);
+	}
 	snprintf(text, sizeof(text),
 		 "A subscriber (number %llu) returned error %d%s%s; nobody was "
 		 "passed over for that.",
@@ -237,8 +239,32 @@ static NOINLINE bool tell_slowly(struct hy_graph *g, struct hy_sub *s)
 	return news;
 }
 
-static NOINLINE void run_subscribers(struct hy_graph *g, struct hy_cell *c,
-				     struct hy_sub *s, uint64_t last)
+/*
+ * The hot loop of a single-threaded graph: one value, subscribers without
+ * marks, no lock, nothing to be counted.
+ */
+static NOINLINE void run_plainly(struct hy_graph *g, struct hy_cell *c,
+				 struct hy_sub *s, uint64_t last)
+{
+	struct hyphae_signal signal;
+
+	hy_signal_init(&signal, c);
+	do {
+		if (likely(!s->flags)) {
+			int r = s->fn(&signal, s->ctx);
+
+			if (unlikely(r))
+				returned(g, s, r);
+		} else {
+			tell_slowly(g, s);
+		}
+		s = s->next;
+	} while (s && s->id <= last);
+	g->cursor = s;
+}
+
+static NOINLINE void run_any(struct hy_graph *g, struct hy_cell *c,
+			     struct hy_sub *s, uint64_t last)
 {
 	struct hy_graph *saved = hy_stretch_begin(g, false);
 	bool plain = !(c->flags & (F_NO_VALUE | F_END_NEW));
@@ -259,7 +285,18 @@ static NOINLINE void run_subscribers(struct hy_graph *g, struct hy_cell *c,
 	g->called = called;
 }
 
-/* Like run_subscribers(), with a clock around each call. */
+/* From `first` to id `last`; at least the first is one of these. */
+static inline void run_subscribers(struct hy_graph *g, struct hy_cell *c,
+				   struct hy_sub *first, uint64_t last)
+{
+	if (likely(!hy_shared(g) && !g->solo.guard &&
+		   !(c->flags & (F_NO_VALUE | F_END_NEW))))
+		run_plainly(g, c, first, last);
+	else
+		run_any(g, c, first, last);
+}
+
+/* Like run_any(), with a clock around each call. */
 static void time_subscribers(struct hy_graph *g, struct hy_sub *s,
 			     uint64_t last)
 {
@@ -288,7 +325,7 @@ static uint64_t watched_part(struct hy_graph *g, struct hy_cell *c,
 	if (hy_gate.detail)
 		time_subscribers(g, first, last);
 	else
-		run_subscribers(g, c, first, last);
+		run_any(g, c, first, last);
 	return hy_clock_since(g, start);
 }
 
@@ -328,6 +365,14 @@ HY_FRAME void hy_fanout(struct hy_graph *g, struct hy_cell *c,
 	else
 		hy_spread(g, c);
 	HY_FRAME_END();
+}
+
+void hy_fanout_in_frame(struct hy_graph *g, struct hy_cell *c, uint64_t height,
+			struct hy_sub *first, uint64_t last)
+{
+	struct hyphae_fanout_call f = {g, c, height, first, last};
+
+	c->type->frame(&f);
 }
 
 HY_FRAME void hyphae_fanout_run(struct hyphae_fanout_call *f)

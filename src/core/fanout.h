@@ -50,6 +50,9 @@ static inline uint64_t hy_newest_id(const struct hy_graph *g)
 	return g->id_next - 1;
 }
 
+void hy_fanout_in_frame(struct hy_graph *g, struct hy_cell *c, uint64_t height,
+			struct hy_sub *first, uint64_t last);
+
 /* Call subscribers, inside the type's own frame if it has one. */
 static inline void hy_fanout_subs(struct hy_graph *g, struct hy_cell *c,
 				  uint64_t height, struct hy_sub *first,
@@ -57,13 +60,10 @@ static inline void hy_fanout_subs(struct hy_graph *g, struct hy_cell *c,
 {
 	const struct hyphae_type *type = c->type;
 
-	if (unlikely(type->frame)) {
-		struct hyphae_fanout_call f = {g, c, height, first, last};
-
-		type->frame(&f);
-	} else {
+	if (unlikely(type->frame))
+		hy_fanout_in_frame(g, c, height, first, last);
+	else
 		hy_fanout(g, c, type, height, first, last);
-	}
 }
 
 /* What is seldom: states that change, values that moved, depth first. */

@@ -108,6 +108,7 @@ static void wake(struct hy_graph *g, struct hy_derived *d)
 	}
 	look_at_inputs(d);
 	hy_queue_push(&g->queue, d, F_VALUE_TOUCH);
+	hy_busy(g, BUSY_LEFT, 0);
 }
 
 /* Waking a cell may make its inputs needed: a list instead of recursion. */

@@ -57,6 +57,9 @@ static struct hy_log_entry *append(struct hy_graph *g, struct hy_log *log,
 	struct hy_cold *cold = hy_cold_of(c);
 	struct hy_log_entry *entry = &log->entries[log->count];
 
+	if (log == &g->next)
+		hy_busy(g, BUSY_LEFT, 0);
+
 	if (log->count == 0) {
 		if (!++g->log_epoch) /* 0 means unknown */
 			g->log_epoch = 1;
