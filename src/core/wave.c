@@ -258,48 +258,69 @@ static bool others_wait(const struct hy_log_entry *entry)
 	       entry->what & (LOG_COMPLETE | LOG_FAIL);
 }
 
+static void flush_now(struct hy_graph *g, struct hy_log *log,
+		      struct hy_log_entry *entry)
+{
+	entry->what &= ~(uint32_t)LOG_KEPT;
+	hy_log_forget(log, entry);
+	flush_entry(g, entry);
+}
+
 /*
  * Emissions of events stay in order, and each cell emits once a wave: from
  * the first that would be a second one on, or follows an end, events wait for
  * the next wave.
  * Returns where they begin, or log->count.
  */
-static size_t flush_until_repeat(struct hy_graph *g, struct hy_log *log,
-				 size_t from)
+static size_t flush_first(struct hy_graph *g, struct hy_log *log)
 {
 	size_t wait_from = log->count;
 
 	g->gathering = true;
-	for (size_t i = from; i < log->count; i++) {
+	for (size_t i = 0; i < log->count; i++) {
 		struct hy_log_entry *entry = &log->entries[i];
+		bool event = entry->cell->flags & F_EVENT;
 
-		if (from && !(entry->what & LOG_KEPT))
-			continue; /* went with the first wave */
 		if (wait_from == log->count && must_wait(entry))
 			wait_from = i;
-		if (i >= wait_from && entry->cell->flags & F_EVENT) {
+		if (i >= wait_from && event) {
 			entry->what |= LOG_KEPT;
 			continue;
 		}
 		if (wait_from == log->count && others_wait(entry))
 			wait_from = i + 1;
-		entry->what &= ~(uint32_t)LOG_KEPT;
-		hy_log_forget(log, entry);
-		flush_entry(g, entry);
+		flush_now(g, log, entry);
 	}
 	fire_gathered(g);
 	return wait_from;
 }
 
+/* A wave of events that waited; those up to the next that has to wait. */
+static size_t flush_waiting(struct hy_graph *g, struct hy_log *log, size_t i)
+{
+	bool ended = false;
+
+	g->gathering = true;
+	for (; i < log->count; i++) {
+		struct hy_log_entry *entry = &log->entries[i];
+
+		if (!(entry->what & LOG_KEPT))
+			continue; /* went with the first wave */
+		if (ended || must_wait(entry))
+			break;
+		ended = others_wait(entry);
+		flush_now(g, log, entry);
+	}
+	fire_gathered(g);
+	return i;
+}
+
 void hy_flush(struct hy_graph *g, struct hy_log *log)
 {
-	size_t at = 0;
+	size_t at = flush_first(g, log);
 
-	do {
-		at = flush_until_repeat(g, log, at);
-		while (g->more.count)
-			hy_wave_more(g);
-	} while (at < log->count);
+	while (at < log->count)
+		at = flush_waiting(g, log, at);
 	fail_after_value(g, log);
 	for (size_t i = 0; i < log->count; i++)
 		hy_cell_put(g, log->entries[i].cell);
