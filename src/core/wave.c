@@ -315,12 +315,22 @@ static size_t flush_waiting(struct hy_graph *g, struct hy_log *log, size_t i)
 	return i;
 }
 
+/* What operators have left to say comes before the next event. */
+static void say_more(struct hy_graph *g)
+{
+	while (g->more.count)
+		hy_wave_more(g);
+}
+
 void hy_flush(struct hy_graph *g, struct hy_log *log)
 {
 	size_t at = flush_first(g, log);
 
-	while (at < log->count)
+	say_more(g);
+	while (at < log->count) {
 		at = flush_waiting(g, log, at);
+		say_more(g);
+	}
 	fail_after_value(g, log);
 	for (size_t i = 0; i < log->count; i++)
 		hy_cell_put(g, log->entries[i].cell);
