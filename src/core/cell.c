@@ -162,6 +162,16 @@ static ALWAYS_INLINE int write_fast(struct hy_graph *g, struct hy_cell *c,
 	return r;
 }
 
+/* The same inside a batch, and nothing else: into its log. */
+static NOINLINE bool write_batched(struct hy_graph *g, struct hy_cell *c,
+				   uint64_t word)
+{
+	struct hy_batch *batch = g->solo.batches;
+
+	return batch->graph == g && !(c->flags & F_EVENT) &&
+	       hy_log_put_plain(g, &batch->log, c, word);
+}
+
 static ALWAYS_INLINE int write_word(struct hyphae_cell *handle,
 				    const struct hyphae_type *type,
 				    uint64_t word)
@@ -174,8 +184,12 @@ static ALWAYS_INLINE int write_word(struct hyphae_cell *handle,
 	if (unlikely(c->type != type))
 		return -EINVAL;
 	g = hy_graph_of(c);
-	if (likely(!g->busy && !(c->flags & (F_DERIVED | F_ENDED | F_DEAD))))
-		return write_fast(g, c, type, word);
+	if (likely(!(c->flags & (F_DERIVED | F_ENDED | F_DEAD)))) {
+		if (likely(!g->busy))
+			return write_fast(g, c, type, word);
+		if (g->busy == BUSY_BATCH && write_batched(g, c, word))
+			return 0;
+	}
 	return hy_write(g, handle, type, LOG_VALUE, word, NULL);
 }
 

@@ -124,6 +124,32 @@ int hy_log_put(struct hy_graph *g, struct hy_log *log, struct hy_cell *c,
 	return 0;
 }
 
+bool hy_log_put_plain(struct hy_graph *g, struct hy_log *log, struct hy_cell *c,
+		      uint64_t word)
+{
+	const struct hy_cold *cold = hy_cold_of(c);
+	struct hy_log_entry *entry;
+
+	if (c->flags & F_PENDING) {
+		if (cold->log_epoch != log->epoch ||
+		    cold->log_index >= log->count)
+			return false;
+		entry = &log->entries[cold->log_index];
+		if (entry->cell != c || entry->what != LOG_VALUE)
+			return false;
+		log->coalesced++;
+	} else {
+		if (log->count == log->capacity ||
+		    log->count >= g->gathered_capacity)
+			return false;
+		entry = append(g, log, c);
+		entry->what = LOG_VALUE;
+	}
+	entry->word = word;
+	log->writes++;
+	return true;
+}
+
 int hy_log_merge(struct hy_graph *g, struct hy_log *to, struct hy_log *from)
 {
 	if (from->count && !hy_log_room(g, to, from->count))

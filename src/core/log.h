@@ -23,6 +23,13 @@ bool hy_log_room(struct hy_graph *g, struct hy_log *log, size_t more);
 int hy_log_put(struct hy_graph *g, struct hy_log *log, struct hy_cell *c,
 	       uint32_t what, uint64_t word, struct hy_error *error);
 
+/*
+ * The same for the word of a plain cell, as long as it is nothing special:
+ * there is room, and what the cell has there is a value.  False: it is.
+ */
+bool hy_log_put_plain(struct hy_graph *g, struct hy_log *log, struct hy_cell *c,
+		      uint64_t word);
+
 /* Move all of `from` behind `to`, as if written there.  -ENOMEM: nothing. */
 int hy_log_merge(struct hy_graph *g, struct hy_log *to, struct hy_log *from);
 
