@@ -67,6 +67,13 @@ static int give_acc(const struct hy_derived *d, void *out)
 	return HY_VALUE;
 }
 
+/* It has no value, and not for an error of its own function. */
+static bool is_empty(const struct hy_derived *d)
+{
+	return d->cell.flags & F_NONE ||
+	       (d->cell.flags & F_ERROR && hy_brought(d, 0) & MARK_VALUE);
+}
+
 static int run_scan(struct hy_graph *g, struct hy_derived *d, void *out)
 {
 	int r = HY_KEEP;
@@ -75,7 +82,7 @@ static int run_scan(struct hy_graph *g, struct hy_derived *d, void *out)
 		r = step(g, d);
 	else if (hy_holds_error(d, 0))
 		hy_pass_error(g, d, 0);
-	else if (d->cell.flags & F_NO_VALUE)
+	else if (is_empty(d))
 		r = HY_VALUE;
 	if (r == HY_VALUE)
 		r = give_acc(d, out);

@@ -177,6 +177,18 @@ static void scan_fails_with_its_end(void **state)
 	assert_int_equal(targets(a), 0);
 }
 
+/* Its own error is what it ends with, too. */
+static void scan_keeps_its_error_at_the_end(void **state)
+{
+	struct world *w = *state;
+	struct hyphae_cell *a = source(w, 1);
+	struct log *log = follow(w, sum(w, a));
+
+	put(a, 5);
+	complete(a);
+	assert_log(log, "1,E(-5),C");
+}
+
 static void scan_of_strings(void **state)
 {
 	struct world *w = *state;
@@ -525,6 +537,7 @@ int main(void)
 		CASE(scan_sums_the_exact),
 		CASE(scan_errors),
 		CASE(scan_fails_with_its_end),
+		CASE(scan_keeps_its_error_at_the_end),
 		CASE(scan_of_strings),
 		CASE(scan_lazy_begins_anew),
 		CASE(reduce_at_completion),
