@@ -109,6 +109,19 @@ static void *chain_in(unsigned int flags, size_t size)
 	return library;
 }
 
+/* The same as one cell. */
+static void *pipe_open(const struct speed_case *speed_case)
+{
+	struct library *library = library_new(HYPHAE_SINGLE_THREAD);
+	struct hyphae_pipe *pipe = hyphae_pipe(library->source);
+	size_t i;
+
+	for (i = 0; i < speed_case->size; i++)
+		pipe = hyphae_pipe_map(pipe, &hyphae_int64, add_one, NULL);
+	follow(must(hyphae_materialize(pipe)));
+	return library;
+}
+
 static void *set_open(const struct speed_case *speed_case)
 {
 	(void)speed_case;
@@ -490,6 +503,11 @@ const struct speed_case speed_cases[] = {
 	{"subscribe", "subscription", 2.0, 1, 1,
 	 LIBRARY(set_open, subscribe_run),
 	 FLOOR(floor_set_open, floor_subscribe_run)},
+	/* Operators in one cell, against a cell each. */
+	{"pipe_2", "stage", 1.0, 2, 2, LIBRARY(pipe_open, set_run),
+	 LIBRARY(chain_open, set_run)},
+	{"pipe_10", "stage", 0.7, 10, 10, LIBRARY(pipe_open, set_run),
+	 LIBRARY(chain_open, set_run)},
 	/* A thread-safe graph that one thread uses, against one without locks. */
 	{"shared_set_1", "set", 3.0, 1, 1, LIBRARY(shared_set_open, set_run),
 	 LIBRARY(set_open, set_run)},

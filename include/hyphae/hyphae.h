@@ -60,6 +60,7 @@
 #include <hyphae/operators.h>
 #include <hyphae/overflow.h>
 #include <hyphae/pass.h>
+#include <hyphae/pipe.h>
 #include <hyphae/pool.h>
 #include <hyphae/post.h>
 #include <hyphae/scope.h>

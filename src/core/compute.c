@@ -135,7 +135,7 @@ static void follow_error(struct hy_graph *g, struct hy_derived *d, bool touched)
 
 	if (bad && (touched || !(c->flags & F_EVENT) || bad->flags & F_FAILED))
 		hy_inherit_error(g, c, bad);
-	else if (!bad && c->flags & F_ERROR)
+	else if (!bad && c->flags & F_ERROR && touched)
 		hy_set_none(c);
 }
 
@@ -219,8 +219,11 @@ static NOINLINE bool kept(struct hy_graph *g, struct hy_derived *d, int outcome,
 #define F_RUNS (F_DEAD | F_ENDED | F_BLOCKED | F_VALUE_TOUCH)
 
 /* Or whatever it is touched by. */
-static inline bool runs_anyway(uint32_t flags)
+static inline bool runs_anyway(const struct hy_op *op, uint32_t flags)
 {
+	if (op->flags & OP_SEES)
+		return (flags & (F_RUNS | F_IDLE) & ~(uint32_t)F_BLOCKED) ==
+		       F_VALUE_TOUCH;
 	return (flags & (F_SIGNALS | F_DEAD | F_ENDED | F_IDLE)) == F_SIGNALS;
 }
 
@@ -241,7 +244,7 @@ HY_FRAME bool hy_compute(struct hy_graph *g, struct hy_derived *d, bool on)
 
 		store_relaxed(&c->flags, flags & ~(F_QUEUED | F_VALUE_TOUCH));
 		if (unlikely((flags & F_RUNS) != F_VALUE_TOUCH) &&
-		    !runs_anyway(flags)) {
+		    !runs_anyway(op, flags)) {
 			news = follow(g, d, flags & F_VALUE_TOUCH);
 			goto done;
 		}
@@ -300,7 +303,7 @@ int hy_compute_first(struct hy_graph *g, struct hy_derived *d)
 	uint64_t word;
 	int r = HY_KEEP;
 
-	if (!signals && !inputs_hold_values(d)) {
+	if (!signals && !(d->op->flags & OP_SEES) && !inputs_hold_values(d)) {
 		first_by_inputs(g, d);
 	} else {
 		saved = hy_stretch_begin(g, true);

@@ -129,6 +129,18 @@ static inline bool hy_input_ended(const struct hy_derived *d, uint32_t i)
 	return d->fan_in->marks[i] & MARK_ENDED;
 }
 
+/*
+ * OP_SEES: whether the input has a value.  Otherwise it holds an error, and
+ * hy_inherit_error() has the cell hold it, or there is none.
+ */
+static inline bool hy_sees_value(const struct hy_derived *d)
+{
+	if (d->cell.id)
+		return !(d->cell.flags & F_BLOCKED);
+	/* Not linked yet; what an event has said is over. */
+	return !(d->one.input->flags & (F_NO_VALUE | F_EVENT));
+}
+
 /* The cell holds what input `i` holds as an error. */
 void hy_pass_error(struct hy_graph *g, struct hy_derived *d, uint32_t i);
 

@@ -222,6 +222,11 @@ enum hy_op_flags {
 	OP_DYNAMIC = 8,
 	/* With OP_SHARES: *out comes with a reference, for the cell to take. */
 	OP_GIVES = 32,
+	/*
+	 * A plain operator of one input that also runs when it was touched and
+	 * the input has no value: see hy_sees_value().
+	 */
+	OP_SEES = 512,
 	/* OP_SIGNALS: what was brought stays until it is taken (hy_take()). */
 	OP_KEEPS = 16,
 	/* What it makes is an event, also of a cell. */

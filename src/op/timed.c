@@ -160,7 +160,6 @@ int hy_timed_trouble(struct hy_graph *g, struct hy_derived *d)
 
 int hy_timed_fail(struct hy_graph *g, struct hy_derived *d, int code)
 {
-	hy_end_source(g, &d->cell, HYPHAE_ERROR,
-		      (uintptr_t)hy_error_new(code, ""));
+	hy_set_end(g, &d->cell, code);
 	return HY_KEEP;
 }

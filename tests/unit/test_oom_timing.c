@@ -15,7 +15,7 @@
 
 #include <hyphae/hyphae.h>
 
-#include "../lib/oom.h"
+#include "tests/lib/oom.h"
 
 struct garden {
 	struct hyphae_graph *graph;
