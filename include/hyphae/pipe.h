@@ -24,6 +24,11 @@
  * graph that threads share; x86-64, gcc 12 -O2); the pipe itself is a cell that
  * costs 85 more than another.  So one pays from two stages on.
  *
+ * (Two differences.  When a take has ended the pipe, of cells those before it
+ * are let go of when the propagation is over, and until then functions of
+ * theirs may be called with what is left of a batch of events.  And memory may
+ * run out in other places.)
+ *
  * A pipe that is being built belongs to one thread.  Building steps cannot
  * fail in between: the first thing that is wrong is kept, and
  * hyphae_materialize() tells it.  A NULL pipe gives NULL, errno untouched.
