@@ -200,7 +200,8 @@ HYPHAE_API int hyphae_cell_info(const struct hyphae_cell *cell,
  * and an operator's state (a sum, a count) begins afresh.  It wakes up, and is
  * computed, when the first follower comes; on the last one's leaving it goes
  * idle when the propagation that is under way is over, so that a follower that
- * leaves and comes back within it changes nothing.
+ * leaves and comes back within it changes nothing.  (Where an operator has more
+ * than one value to tell, in a wave each, it is before the next of these.)
  * 0, -EINVAL (a source), -ESTALE or -ENOMEM.
  */
 HYPHAE_API int hyphae_cell_set_lazy(struct hyphae_cell *cell);

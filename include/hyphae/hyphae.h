@@ -64,6 +64,8 @@
 #include <hyphae/pool.h>
 #include <hyphae/post.h>
 #include <hyphae/scope.h>
+#include <hyphae/share.h>
+#include <hyphae/source.h>
 #include <hyphae/stream.h>
 #include <hyphae/subscription.h>
 #include <hyphae/timing.h>

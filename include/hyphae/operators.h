@@ -32,7 +32,10 @@
  *	tap, do, inspect             hyphae_tap()
  *	dedupe, distinctUntilChanged every cell; of events hyphae_deduped()
  *	stepper, startWith, to cell  hyphae_hold()
- *	updates, to stream, cold     hyphae_changes()
+ *	updates, to stream           hyphae_changes()
+ *	cold, share                  share.h
+ *	of, never, throw, from, generate  source.h
+ *	zip, merge, sample, concat, race, withLatestFrom  many.h
  *	take, first, last, skip, ... limits.h
  *	elementAt, nth               hyphae_element_at()
  *	finally, doOnTerminate       hyphae_finalize()

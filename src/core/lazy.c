@@ -2,7 +2,6 @@
 #include "core/lazy.h"
 
 #include "base/alloc.h"
-#include "core/derive.h"
 #include "core/drain.h"
 #include "core/link.h"
 #include "core/queue.h"
@@ -171,10 +170,18 @@ static void go_idle(struct hy_graph *g, struct hy_derived *d)
 		d->op->reset(g, d);
 }
 
-static void go_on(struct hy_graph *g, struct hy_derived *d)
+static void idle_unless_followed(struct hy_graph *g, struct hy_cell *c)
 {
-	hy_flags_set(&d->cell, 0, F_MORE);
-	hy_wake(g, d);
+	if (c->flags & F_LAZY && !c->targets &&
+	    !(c->flags & (F_IDLE | F_ENDED | F_DEAD)))
+		go_idle(g, hy_derived_of(c));
+}
+
+/* They stay in the list, for hooks; it grows by what they let go of. */
+void hy_quench(struct hy_graph *g)
+{
+	for (size_t i = 0; i < g->attention.count; i++)
+		idle_unless_followed(g, g->attention.cells[i]);
 }
 
 /* ---- first and last ------------------------------------------------------------------ */
@@ -242,11 +249,7 @@ void hy_attend(struct hy_graph *g)
 	struct hy_cell *c = g->attention.cells[--g->attention.count];
 
 	hy_flags_set(c, 0, F_ATTENTION);
-	if (c->flags & F_LAZY && !c->targets &&
-	    !(c->flags & (F_IDLE | F_ENDED | F_DEAD)))
-		go_idle(g, hy_derived_of(c));
-	else if (c->flags & F_MORE) /* its followers were away for a moment */
-		go_on(g, hy_derived_of(c));
+	idle_unless_followed(g, c);
 	if (c->flags & F_HOOKS && !(c->flags & F_DEAD))
 		tell_hooks(g, c);
 	hy_cell_put(g, c);

@@ -36,7 +36,10 @@ void hy_park(struct hy_graph *g, struct hy_derived *d);
 /* Give a parked input back. */
 void hy_unpark(struct hy_graph *g, struct hy_edge *e);
 
-/* The drainer sees to cells in graph->attention. */
+/* The drainer has lazy cells go idle that nothing follows. */
+void hy_quench(struct hy_graph *g);
+
+/* The drainer sees to the last cell in graph->attention. */
 void hy_attend(struct hy_graph *g);
 
 #endif

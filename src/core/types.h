@@ -96,8 +96,7 @@ enum hy_flags {
 	F_TELLS = 1 << 19,   /* a follower notes what it brings: see marks */
 	F_SIGNALS = 1 << 20, /* its operator does (OP_SIGNALS); F_BLOCKED */
 	F_EVENT = 1 << 21,   /* a stream of events: holds nothing for long */
-	F_MORE = 1 << 22,    /* has more to say, in a wave after this one; is
-				in graph->more unless nothing follows it */
+	F_MORE = 1 << 22,    /* has more to say, in a wave after this one */
 	F_AGAIN = 1 << 23,   /* closed a cycle; is tried again at the end */
 	F_RAISING = 1 << 24, /* link.c: its height is about to grow */
 	F_LAZY = 1 << 25,    /* computed only while it has targets */

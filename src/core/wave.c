@@ -4,6 +4,7 @@
 
 #include "core/derive.h"
 #include "core/fanout.h"
+#include "core/lazy.h"
 #include "core/log.h"
 #include "core/probe.h"
 #include "core/release.h"
@@ -36,34 +37,38 @@ void hy_wave_below(struct hy_graph *g, uint32_t height)
 	}
 }
 
+/* The greatest height of those that still have more to say; 0: none. */
 static uint32_t highest(const struct hy_list *list)
 {
 	uint32_t height = 0;
 
 	for (size_t i = 0; i < list->count; i++)
-		if (list->cells[i]->height > height)
+		if (list->cells[i]->flags & F_MORE &&
+		    list->cells[i]->height > height)
 			height = list->cells[i]->height;
 	return height;
 }
 
 /*
  * The highest speak first: what they follow says nothing new before they have
- * told what it said, so nothing piles up between the two.  A lazy cell that
- * nothing follows any more keeps its mark and is silent; see hy_attend().
+ * told what it said, so nothing piles up between the two.  What nobody hears
+ * any more goes idle before that, so an endless source has an end.
  */
 void hy_wave_more(struct hy_graph *g)
 {
-	uint32_t height = highest(&g->more);
+	uint32_t height;
 	size_t kept = 0;
 
+	hy_quench(g);
+	height = highest(&g->more);
 	for (size_t i = 0; i < g->more.count; i++) {
 		struct hy_cell *c = g->more.cells[i];
 
-		if (c->height < height) {
+		if (c->flags & F_MORE && c->height < height) {
 			g->more.cells[kept++] = c;
 			continue;
 		}
-		if (c->targets || !(c->flags & F_LAZY)) {
+		if (c->flags & F_MORE) {
 			hy_flags_set(c, 0, F_MORE);
 			hy_wake(g, hy_derived_of(c));
 		}

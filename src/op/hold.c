@@ -74,7 +74,7 @@ struct hyphae_cell *hyphae_hold_at(struct hyphae_cell *event,
 /* What ctx points at once the cell has been computed. */
 static char begun;
 
-static int run_changes(struct hy_graph *g, struct hy_derived *d, void *out)
+int hy_run_changes(struct hy_graph *g, struct hy_derived *d, void *out)
 {
 	bool first = !d->ctx;
 
@@ -87,15 +87,15 @@ static int run_changes(struct hy_graph *g, struct hy_derived *d, void *out)
 	return hy_with_end(g, d, HY_VALUE);
 }
 
-static void reset_changes(struct hy_graph *g, struct hy_derived *d)
+void hy_reset_changes(struct hy_graph *g, struct hy_derived *d)
 {
 	(void)g;
 	d->ctx = NULL;
 }
 
 static const struct hy_op op_changes = {.name = "changes",
-					.run = run_changes,
-					.reset = reset_changes,
+					.run = hy_run_changes,
+					.reset = hy_reset_changes,
 					.flags = OP_SIGNALS | OP_SHARES |
 						 OP_EVENT};
 

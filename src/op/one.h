@@ -80,6 +80,10 @@ static inline int hy_with_end(struct hy_graph *g, struct hy_derived *d,
 	return outcome | HY_END;
 }
 
+/* What changes() does, for its kin (OP_SHARES, OP_EVENT); they have no state. */
+int hy_run_changes(struct hy_graph *g, struct hy_derived *d, void *out);
+void hy_reset_changes(struct hy_graph *g, struct hy_derived *d);
+
 /* ---- with OP_MAKES ----------------------------------------------------------- */
 
 /* Zeroed memory for a value that will be `*ret_word`; NULL: no memory. */
