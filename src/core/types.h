@@ -105,7 +105,7 @@ enum hy_flags {
 	F_ATTENTION = 1 << 28, /* waits in graph->attention */
 	F_LINKED = 1 << 29,    /* hooks: the last one told was the first */
 	F_COLD = 1 << 30,      /* lazy, and so is what is made of it */
-	F_FRESH = 1 << 30,     /* until it has told its news: see SUB_FRESH */
+	F_FRESH = 1u << 31,    /* until it has told its news: see SUB_FRESH */
 };
 #define F_ENDED (F_COMPLETE | F_FAILED)
 #define F_NEWS (F_VALUE_NEW | F_END_NEW)
