@@ -180,13 +180,16 @@ static uint32_t news_since(const struct seen *seen)
 	return news;
 }
 
-/* Let the cell follow the inputs; true if they differ from the copies. */
-static bool view_link(struct hy_graph *g, struct view *view,
-		      struct hy_derived *d)
+/*
+ * Let the cell follow the inputs.  Returns what has come since the copies were
+ * made, of all inputs: MARK_VALUE, MARK_END, both or 0.
+ */
+static uint32_t view_link(struct hy_graph *g, struct view *view,
+			  struct hy_derived *d)
 {
 	struct hy_edge *edges = hy_edges(d);
 	struct hy_fan_in *in = d->fan_in;
-	bool differs = false;
+	uint32_t any = 0;
 
 	if (d->cell.flags & F_NARY) {
 		memset(in->marks, 0, in->count);
@@ -197,7 +200,7 @@ static bool view_link(struct hy_graph *g, struct view *view,
 		uint32_t news = news_since(seen);
 
 		hy_edge_link(g, &edges[i], d, seen->cell);
-		differs |= news != 0;
+		any |= news;
 		if (!(d->cell.flags & F_NARY)) {
 			note_state(d);
 			break;
@@ -206,7 +209,7 @@ static bool view_link(struct hy_graph *g, struct view *view,
 		in->marks[i] &=
 			(unsigned char)(MARK_WITHOUT | MARK_ENDED | news);
 	}
-	return differs;
+	return any;
 }
 
 /* ---- making --------------------------------------------------------------- */
@@ -368,7 +371,7 @@ static struct hyphae_cell *publish(struct hy_graph *g, struct view *view,
 				   const struct hy_order *order, int outcome)
 {
 	struct hyphae_cell *handle;
-	bool differs = false;
+	uint32_t news = 0;
 
 	/* The inputs may have been raised meanwhile. */
 	for (size_t i = 0; i < view->count; i++)
@@ -379,11 +382,12 @@ static struct hyphae_cell *publish(struct hy_graph *g, struct view *view,
 	if (d->cell.flags & F_ENDED)
 		forget_inputs(d);
 	else
-		differs = view_link(g, view, d);
+		news = view_link(g, view, d);
 	handle = made(g, d, order);
 	/* Whoever drains takes it along; if nobody does, we do. */
-	if (differs)
-		hy_queue_push(&g->queue, d, F_VALUE_TOUCH);
+	if (news)
+		hy_queue_push(&g->queue, d,
+			      news & MARK_VALUE ? F_VALUE_TOUCH : 0);
 	hy_outcome_first(g, d, outcome);
 	return handle;
 }
