@@ -7,97 +7,46 @@
  * gives a ratio; what is told is the median of the rounds, with the spread
  * between their quartiles.
  *
- * speed/cases.c has the cases, speed/floor.c the work by hand.
+ * speed/ has the cases, speed/floor.c the work by hand.
  *
  * What `make bench` runs of it:
- * bench: --quick
+ * bench:
+ * bench-quick: --quick
+ * bench-once: --once set_1
+ * bench-grow: --grow 1000000
  */
-#include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
-#include <jansson.h>
 #include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
+#include "lib/measure.h"
 #include "lib/options.h"
+#include "lib/result.h"
+#include "speed/bytes.h"
 #include "speed/cases.h"
 #include "speed/floor.h"
 
-#define ROUNDS_MAX 101
 #define CHECKED_RUNS 5
-#define BYTES_COUNT 1000000
 /* Runs before the ones that are counted, so that nothing is done first. */
 #define STEADY_WARM_UP 100
+/* Families of fewer elements than this say nothing about growth. */
+#define GROWTH_FROM 10
 
 struct options {
 	bool json;
-	bool quick;
 	bool list;
 	bool floor; /* of steady */
+	const struct effort *effort;
 	uint64_t steady;
+	uint64_t grow;
 	int processor; /* -1: the one it runs on */
 };
 
-struct result {
-	double ns;
-	double floor_ns;
-	double ratio;
-	double spread;
-};
-
 /* ---- measuring ---------------------------------------------------------- */
-
-static double time_runs(const struct speed_side *side, void *state,
-			uint64_t times)
-{
-	uint64_t start = clock_ns();
-
-	side->run(state, times);
-	return (double)(clock_ns() - start);
-}
-
-/* How many runs take about `ns`; warms the side up. */
-static uint64_t calibrate(const struct speed_side *side, void *state, double ns)
-{
-	uint64_t times = 1;
-
-	for (;;) {
-		double took = time_runs(side, state, times);
-
-		if (took >= ns)
-			return times;
-		/* Approach it in steps: the first runs are slow. */
-		if (took < ns / 16)
-			times *= 8;
-		else
-			times = (uint64_t)((double)times * ns / took * 1.05) +
-				1;
-	}
-}
-
-static int by_value(const void *a, const void *b)
-{
-	double left = *(const double *)a, right = *(const double *)b;
-
-	return (left > right) - (left < right);
-}
-
-/* Of `count` sorted values. */
-static double quantile(const double *values, size_t count, double share)
-{
-	return values[(size_t)((double)(count - 1) * share + 0.5)];
-}
-
-static double median(double *values, size_t count)
-{
-	qsort(values, count, sizeof(*values), by_value);
-	return quantile(values, count, 0.5);
-}
 
 /* Both sides must do the same, or there is nothing to compare. */
 static void check_sides(const struct speed_case *speed_case, void *library,
@@ -119,69 +68,45 @@ static void check_sides(const struct speed_case *speed_case, void *library,
 	exit(EXIT_FAILURE);
 }
 
-static struct result measure(const struct speed_case *speed_case, bool quick)
+static struct measured measure_alone_of(const struct speed_case *speed_case,
+					const struct effort *effort)
 {
-	const struct speed_side *library_side = &speed_case->library;
-	const struct speed_side *floor_side = &speed_case->floor;
-	double ns[ROUNDS_MAX], floor_ns[ROUNDS_MAX], ratios[ROUNDS_MAX];
-	double round_ns = quick ? 3e6 : 8e6;
-	size_t rounds = quick ? 41 : ROUNDS_MAX;
-	void *library = library_side->open(speed_case);
-	void *by_hand = floor_side->open(speed_case);
-	uint64_t times, floor_times;
-	struct result result;
-	size_t i;
+	const struct speed_side *side = &speed_case->library;
+	struct timed work = {side->run, side->open(speed_case),
+			     (double)speed_case->units};
+	struct measured measured = measure_alone(&work, effort);
 
-	check_sides(speed_case, library, by_hand);
-	times = calibrate(library_side, library, round_ns);
-	floor_times = calibrate(floor_side, by_hand, round_ns);
-	for (i = 0; i < rounds; i++) {
-		ns[i] = time_runs(library_side, library, times) /
-			(double)times / (double)speed_case->units;
-		floor_ns[i] = time_runs(floor_side, by_hand, floor_times) /
-			      (double)floor_times / (double)speed_case->units;
-		ratios[i] = ns[i] / floor_ns[i];
-	}
-	library_side->close(library);
-	floor_side->close(by_hand);
-	result.ns = median(ns, rounds);
-	result.floor_ns = median(floor_ns, rounds);
-	result.ratio = median(ratios, rounds);
-	result.spread = (quantile(ratios, rounds, 0.75) -
-			 quantile(ratios, rounds, 0.25)) /
-			result.ratio;
-	return result;
+	side->close(work.state);
+	return measured;
 }
 
-/* ---- telling ------------------------------------------------------------- */
-
-static void print_json(json_t *object)
+static struct measured measure(const struct speed_case *speed_case,
+			       const struct effort *effort)
 {
-	json_dumpf(object, stdout, JSON_COMPACT | JSON_REAL_PRECISION(5));
-	putchar('\n');
-	fflush(stdout);
-	json_decref(object);
+	const struct speed_side *library = &speed_case->library;
+	const struct speed_side *by_hand = &speed_case->floor;
+	struct timed work = {library->run, NULL, (double)speed_case->units};
+	struct timed floor = {by_hand->run, NULL, (double)speed_case->units};
+	struct measured measured;
+
+	if (!by_hand->open)
+		return measure_alone_of(speed_case, effort);
+	work.state = library->open(speed_case);
+	floor.state = by_hand->open(speed_case);
+	check_sides(speed_case, work.state, floor.state);
+	measured = measure_pair(&work, &floor, effort);
+	library->close(work.state);
+	by_hand->close(floor.state);
+	return measured;
 }
 
-static void tell(const struct speed_case *speed_case,
-		 const struct result *result, bool json)
-{
-	if (json) {
-		print_json(json_pack("{s:s, s:f, s:f, s:f, s:f, s:f, s:s}",
-				     "bench", speed_case->name, "ns",
-				     result->ns, "floor_ns", result->floor_ns,
-				     "ratio", result->ratio, "target",
-				     speed_case->target, "spread",
-				     result->spread, "unit", speed_case->unit));
-		return;
-	}
-	printf("%-18s %9.2f %9.2f  %6.2f  %6.1f  %5.1f %%  %-4s per %s\n",
-	       speed_case->name, result->ns, result->floor_ns, result->ratio,
-	       speed_case->target, result->spread * 100,
-	       result->ratio <= speed_case->target ? "" : "over",
-	       speed_case->unit);
-	fflush(stdout);
-}
+/* ---- growth ---------------------------------------------------------------- */
+
+/* The smallest and the largest of a family of cases that were measured. */
+struct family {
+	const struct speed_case *small, *large;
+	struct measured from, to;
+};
 
 /* "chain" of "chain_100": cases of one family differ in their size only. */
 static size_t family_length(const char *name)
@@ -196,72 +121,49 @@ static bool same_family(const char *a, const char *b)
 	       !strncmp(a, b, family_length(a));
 }
 
+/* What to multiply the nanoseconds of a unit with to compare sizes. */
+static double per_element(const struct speed_case *speed_case)
+{
+	return speed_case->per_unit_growth
+		       ? 1
+		       : (double)speed_case->units / (double)speed_case->size;
+}
+
 /*
- * Does the time grow as the size does?  Compares the nanoseconds an element
- * of the smallest and of the largest of a family.
+ * Does the time grow as the size does?  By what the nanoseconds of an element
+ * grow from the smallest to the largest, beside the same for the floor.
  */
-static void tell_growth(const struct speed_case *small, double small_ns,
-			const struct speed_case *large, double large_ns,
-			bool json)
+static void family_end(struct family *family, bool json)
 {
-	int length = (int)family_length(small->name);
-	double from, to;
+	const struct speed_case *small = family->small, *large = family->large;
+	struct result result = {.bench = "", .what = "times"};
+	char name[64];
+	double grown;
 
-	from = small_ns * (double)small->units / (double)small->size;
-	to = large_ns * (double)large->units / (double)large->size;
-	if (json)
-		print_json(json_pack("{s:s%, s:I, s:I, s:f, s:f, s:f}",
-				     "growth", small->name, length, "from_size",
-				     (json_int_t)small->size, "to_size",
-				     (json_int_t)large->size, "from_ns", from,
-				     "to_ns", to, "ratio", to / from));
-	else
-		printf("%.*s: %.2f ns an element at %zu, %.2f at %zu: %.2f "
-		       "times\n",
-		       length, small->name, from, small->size, to, large->size,
-		       to / from);
+	family->small = family->large = NULL;
+	if (!small || small == large || small->size < GROWTH_FROM)
+		return;
+	grown = per_element(large) / per_element(small);
+	snprintf(name, sizeof(name), "%.*s_growth",
+		 (int)family_length(small->name), small->name);
+	result.bench = name;
+	result.value = grown * family->to.ns / family->from.ns;
+	result.floor = grown * family->to.floor_ns / family->from.floor_ns;
+	result.ratio = result.value / result.floor;
+	result.target = large->growth_target;
+	result_tell(&result, json);
 }
 
-static void tell_bytes_of(const char *name, double bytes, double target,
-			  bool json)
+static void family_add(struct family *family,
+		       const struct speed_case *speed_case,
+		       const struct measured *measured)
 {
-	if (json)
-		print_json(json_pack("{s:s, s:f, s:f, s:f, s:f}", "bench", name,
-				     "bytes", bytes, "target_bytes", target,
-				     "ratio", bytes / target, "target", 1.0));
-	else
-		printf("%-18s %9.1f %9.1f  %6.2f  %6.1f           %-4s "
-		       "resident bytes, and the target\n",
-		       name, bytes, target, bytes / target, 1.0,
-		       bytes <= target ? "" : "over");
-	fflush(stdout);
-}
-
-/* In a child, whose memory nobody else has used. */
-static void tell_bytes(bool json)
-{
-	struct speed_bytes bytes;
-	pid_t child;
-	int status = 0;
-
-	fflush(stdout);
-	child = fork();
-	if (child < 0) {
-		fprintf(stderr, "speed: cannot fork: %s.\n", strerror(errno));
-		exit(EXIT_FAILURE);
+	if (!family->small) {
+		family->small = speed_case;
+		family->from = *measured;
 	}
-	if (!child) {
-		speed_measure_bytes(BYTES_COUNT, &bytes);
-		tell_bytes_of("bytes_source", bytes.source, 64, json);
-		tell_bytes_of("bytes_derived", bytes.derived, 96, json);
-		tell_bytes_of("bytes_subscription", bytes.subscription, 32,
-			      json);
-		_exit(EXIT_SUCCESS);
-	}
-	if (waitpid(child, &status, 0) != child || status) {
-		fprintf(stderr, "speed: measuring the bytes failed.\n");
-		exit(EXIT_FAILURE);
-	}
+	family->large = speed_case;
+	family->to = *measured;
 }
 
 /* ---- what was asked for --------------------------------------------------- */
@@ -276,22 +178,12 @@ static bool is_asked(const char *name, char **names, int count)
 	return count == 0;
 }
 
-static const struct speed_case *case_named(const char *name)
-{
-	size_t i;
-
-	for (i = 0; i < speed_cases_count; i++)
-		if (!strcmp(speed_cases[i].name, name))
-			return &speed_cases[i];
-	return NULL;
-}
-
 static void check_names(char **names, int count)
 {
 	int i;
 
 	for (i = 0; i < count; i++) {
-		if (case_named(names[i]) || !strcmp(names[i], "bytes"))
+		if (speed_case_named(names[i]) || !strcmp(names[i], "bytes"))
 			continue;
 		fprintf(stderr,
 			"speed: there is no bench \"%s\"; see speed --list.\n",
@@ -300,55 +192,46 @@ static void check_names(char **names, int count)
 	}
 }
 
-/* The smallest and the largest of a family of cases that were measured. */
-struct family {
-	const struct speed_case *small, *large;
-	double small_ns, large_ns;
-};
-
-static void family_end(struct family *family, bool json)
-{
-	if (family->large != family->small)
-		tell_growth(family->small, family->small_ns, family->large,
-			    family->large_ns, json);
-	family->small = family->large = NULL;
-}
-
-static void family_add(struct family *family,
-		       const struct speed_case *speed_case, double ns)
-{
-	if (!family->small) {
-		family->small = speed_case;
-		family->small_ns = ns;
-	}
-	family->large = speed_case;
-	family->large_ns = ns;
-}
-
 static void measure_all(const struct options *options, char **names, int count)
 {
+	const struct speed_case *speed_case;
 	struct family family = {0};
+	struct measured measured;
 	size_t i;
 
-	if (!options->json)
-		printf("%-18s %9s %9s  %6s  %6s  %7s\n", "bench", "ns", "floor",
-		       "ratio", "target", "spread");
-	for (i = 0; i < speed_cases_count; i++) {
-		const struct speed_case *speed_case = &speed_cases[i];
-		struct result result;
-
+	result_head(options->json);
+	/* First: what others leave behind would be used again. */
+	if (is_asked("bytes", names, count))
+		speed_tell_bytes(options->json);
+	for (i = 0; (speed_case = speed_case_at(i)); i++) {
 		if (!is_asked(speed_case->name, names, count))
 			continue;
 		if (family.small &&
 		    !same_family(family.small->name, speed_case->name))
 			family_end(&family, options->json);
-		result = measure(speed_case, options->quick);
-		tell(speed_case, &result, options->json);
-		family_add(&family, speed_case, result.ns);
+		measured = measure(speed_case, options->effort);
+		result_tell_measured(speed_case->name, speed_case->unit,
+				     speed_case->target, &measured,
+				     options->json);
+		family_add(&family, speed_case, &measured);
 	}
 	family_end(&family, options->json);
-	if (is_asked("bytes", names, count))
-		tell_bytes(options->json);
+}
+
+static void grow(const struct speed_growth *growth, uint64_t most,
+		 const struct effort *effort)
+{
+	size_t size;
+
+	for (size = growth->least; size <= most; size *= 10) {
+		struct speed_case speed_case = growth->sized(size);
+		struct measured measured = measure(&speed_case, effort);
+
+		result_tell_point(growth->plot, "hyphae", (double)size,
+				  measured.ns);
+		result_tell_point(growth->plot, growth->floor, (double)size,
+				  measured.floor_ns);
+	}
 }
 
 /*
@@ -361,7 +244,7 @@ static int run_steady(const struct options *options, char **names, int count)
 	const struct speed_side *side;
 	void *state;
 
-	speed_case = count == 1 ? case_named(names[0]) : NULL;
+	speed_case = count == 1 ? speed_case_named(names[0]) : NULL;
 	if (!speed_case) {
 		fprintf(stderr,
 			"speed: --steady takes the name of one bench; see "
@@ -369,6 +252,10 @@ static int run_steady(const struct options *options, char **names, int count)
 		return EXIT_USAGE;
 	}
 	side = options->floor ? &speed_case->floor : &speed_case->library;
+	if (!side->open) {
+		fprintf(stderr, "speed: %s has no floor.\n", names[0]);
+		return EXIT_USAGE;
+	}
 	state = side->open(speed_case);
 	side->run(state, STEADY_WARM_UP);
 	side->run(state, options->steady);
@@ -378,27 +265,12 @@ static int run_steady(const struct options *options, char **names, int count)
 
 static void list_names(void)
 {
+	const struct speed_case *speed_case;
 	size_t i;
 
-	for (i = 0; i < speed_cases_count; i++)
-		printf("%s\n", speed_cases[i].name);
 	printf("bytes\n");
-}
-
-/* Stay on one processor: moving costs more than most of what is measured. */
-static void pin(int processor)
-{
-	cpu_set_t set;
-
-	if (processor < 0)
-		processor = sched_getcpu();
-	CPU_ZERO(&set);
-	CPU_SET((size_t)processor, &set);
-	if (sched_setaffinity(0, sizeof(set), &set)) {
-		fprintf(stderr, "speed: cannot stay on processor %d: %s.\n",
-			processor, strerror(errno));
-		exit(EXIT_FAILURE);
-	}
+	for (i = 0; (speed_case = speed_case_at(i)); i++)
+		printf("%s\n", speed_case->name);
 }
 
 static const char help[] =
@@ -407,8 +279,11 @@ static const char help[] =
 	"\n"
 	"  --json           one object a line instead of a table\n"
 	"  --quick          fewer and shorter rounds: some seconds in all\n"
+	"  --once           one round of each, only to see that they run\n"
 	"  --processor N    run on this one (the one it is on)\n"
 	"  --list           the names of all benches\n"
+	"  --grow SIZE      points for plots: shapes of 10, 100, ... SIZE "
+	"cells\n"
 	"  --steady COUNT   only run one bench COUNT times, without a clock\n"
 	"  --floor          with --steady: run the work by hand\n"
 	"  --help           this text\n";
@@ -416,8 +291,10 @@ static const char help[] =
 static const struct option long_options[] = {
 	{"json", no_argument, NULL, 'j'},
 	{"quick", no_argument, NULL, 'q'},
+	{"once", no_argument, NULL, 'o'},
 	{"processor", required_argument, NULL, 'p'},
 	{"list", no_argument, NULL, 'l'},
+	{"grow", required_argument, NULL, 'g'},
 	{"steady", required_argument, NULL, 's'},
 	{"floor", no_argument, NULL, 'f'},
 	{"help", no_argument, NULL, 'h'},
@@ -431,7 +308,10 @@ static void take_option(struct options *options, int option)
 		options->json = true;
 		break;
 	case 'q':
-		options->quick = true;
+		options->effort = &effort_quick;
+		break;
+	case 'o':
+		options->effort = &effort_once;
 		break;
 	case 'p':
 		options->processor = (int)option_count("processor", optarg, 0,
@@ -439,6 +319,9 @@ static void take_option(struct options *options, int option)
 		break;
 	case 'l':
 		options->list = true;
+		break;
+	case 'g':
+		options->grow = option_count("grow", optarg, 10, 10000000);
 		break;
 	case 's':
 		options->steady =
@@ -457,17 +340,21 @@ static void take_option(struct options *options, int option)
 
 int main(int argc, char **argv)
 {
-	struct options options = {.processor = -1};
+	struct options options = {.effort = &effort_full, .processor = -1};
 	int option;
+	size_t i;
 
 	while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1)
 		take_option(&options, option);
 	check_names(argv + optind, argc - optind);
-	pin(options.processor);
+	pin_to(options.processor);
 	if (options.list)
 		list_names();
 	else if (options.steady)
 		return run_steady(&options, argv + optind, argc - optind);
+	else if (options.grow)
+		for (i = 0; i < speed_growths_count; i++)
+			grow(&speed_growths[i], options.grow, options.effort);
 	else
 		measure_all(&options, argv + optind, argc - optind);
 	return EXIT_SUCCESS;

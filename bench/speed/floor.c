@@ -69,10 +69,10 @@ void floor_derive(struct floor_derived *derived, struct floor_source *input)
 	floor_subscribe(input, update, derived);
 }
 
-void floor_add_to_sink(void *ctx, int64_t value)
+NOINLINE void floor_add_to_sink(void *ctx, int64_t value)
 {
 	(void)ctx;
-	sink += value;
+	sink = (int64_t)((uint64_t)sink + (uint64_t)value);
 }
 
 NOINLINE void floor_flat_set(struct floor_node *nodes, size_t count,
@@ -103,6 +103,65 @@ void floor_node_sum(struct floor_node *base, struct floor_node *self)
 void floor_node_to_sink(struct floor_node *base, struct floor_node *self)
 {
 	sink += base[self->first_input].value;
+}
+
+static void sum_inputs(struct floor_sum *base, struct floor_sum *self)
+{
+	uint64_t sum = (uint64_t)base[self->inputs[0]].value;
+
+	sum += (uint64_t)base[self->inputs[1]].value;
+	sum += (uint64_t)base[self->inputs[2]].value;
+	self->value = (int64_t)sum;
+}
+
+void floor_sum_init(struct floor_sum *node, const uint32_t inputs[3])
+{
+	node->fn = sum_inputs;
+	node->inputs[0] = inputs[0];
+	node->inputs[1] = inputs[1];
+	node->inputs[2] = inputs[2];
+}
+
+/* As a subscriber of the library, the followed ones have a function. */
+NOINLINE void floor_list_update(struct floor_sum *nodes,
+				const struct floor_list *list)
+{
+	size_t i;
+
+	for (i = 0; i < list->count; i++) {
+		struct floor_sum *node = &nodes[list->nodes[i]];
+
+		node->fn(nodes, node);
+	}
+	for (i = 0; i < list->nfollowed; i++)
+		floor_add_to_sink(NULL, nodes[list->followed[i]].value);
+}
+
+static void spread_add_one(struct floor_spread *input,
+			   struct floor_spread *self)
+{
+	self->value = input->value + 1;
+}
+
+void floor_spread_init(struct floor_spread *nodes, size_t count)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		nodes[i].value = (int64_t)i;
+		nodes[i].fn = spread_add_one;
+		nodes[i].next = i + 1 < count ? &nodes[i + 1] : NULL;
+	}
+}
+
+NOINLINE void floor_spread_set(struct floor_spread *first, int64_t value)
+{
+	struct floor_spread *node = first;
+
+	node->value = value;
+	for (; node->next; node = node->next)
+		node->next->fn(node, node->next);
+	floor_add_to_sink(NULL, node->value);
 }
 
 NOINLINE void floor_queue_set(struct floor_queue *queue,

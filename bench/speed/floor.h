@@ -62,6 +62,40 @@ void floor_node_add_one(struct floor_node *base, struct floor_node *self);
 void floor_node_sum(struct floor_node *base, struct floor_node *self);
 void floor_node_to_sink(struct floor_node *base, struct floor_node *self);
 
+/* ---- a list of nodes with three inputs ------------------------------------ */
+
+struct floor_sum {
+	int64_t value;
+	void (*fn)(struct floor_sum *base, struct floor_sum *self);
+	uint32_t inputs[3];
+};
+
+/* What a batch concerns, in topological order, and who is told. */
+struct floor_list {
+	uint32_t *nodes;
+	size_t count;
+	uint32_t followed[4];
+	size_t nfollowed;
+};
+
+void floor_sum_init(struct floor_sum *node, const uint32_t inputs[3]);
+void floor_list_update(struct floor_sum *nodes, const struct floor_list *list);
+
+/* ---- groups in much memory ------------------------------------------------ */
+
+/* One value in as much memory as a cell takes. */
+struct floor_spread {
+	int64_t value;
+	void (*fn)(struct floor_spread *input, struct floor_spread *self);
+	struct floor_spread *next; /* what follows it; NULL: the sink */
+	char rest[104];
+};
+
+/* A group: each node but the first follows the one before. */
+void floor_spread_init(struct floor_spread *nodes, size_t count);
+/* Store in the first, then compute what follows. */
+void floor_spread_set(struct floor_spread *first, int64_t value);
+
 /* ---- batch -------------------------------------------------------------- */
 
 struct floor_dirty {
