@@ -121,7 +121,7 @@ int hyphae_cell_unref(struct hyphae_cell *handle)
 	if (hy_cell(handle) && !(c->flags & F_DEAD) &&
 	    hy_cold_of(c)->refs > c->targets + hy_cold_of(c)->pending +
 					  hy_cold_of(c)->parked) {
-		hy_cell_put(g, c);
+		hy_cell_give_back(g, c);
 		hy_bury(g);
 		r = 0;
 	}

@@ -392,6 +392,36 @@ static struct hyphae_cell *publish(struct hy_graph *g, struct view *view,
 	return handle;
 }
 
+/*
+ * One input, and no other thread that could change it meanwhile: no copy is
+ * needed.  It is kept, for the function may release it.
+ */
+static struct hyphae_cell *make_simple(struct hy_graph *g, struct hy_derived *d,
+				       const struct hy_order *order)
+{
+	struct hy_cell *input = hy_cell(order->inputs[0]);
+	struct hyphae_cell *handle = NULL;
+	int outcome;
+
+	hy_cold_of(input)->refs++;
+	d->one.input = input;
+	outcome = hy_compute_first(g, d);
+	if (input->height >= d->cell.height)
+		d->cell.height = input->height + 1;
+	if (settle_down(g, d, 1)) {
+		if (d->cell.flags & F_ENDED) {
+			d->one.input = NULL;
+		} else {
+			hy_edge_link(g, &d->one, d, input);
+			note_state(d);
+		}
+		handle = made(g, d, order);
+		hy_outcome_first(g, d, outcome);
+	}
+	hy_cell_put(g, input);
+	return handle;
+}
+
 /* A cell that is computed now, from copies of its inputs, then linked. */
 static struct hyphae_cell *make_static(struct hy_graph *g, struct hy_derived *d,
 				       const struct hy_order *order)
@@ -400,6 +430,9 @@ static struct hyphae_cell *make_static(struct hy_graph *g, struct hy_derived *d,
 	struct view view;
 	int outcome;
 
+	if (!hy_shared(g) && !(d->cell.flags & F_NARY) &&
+	    !(hy_cell(order->inputs[0])->flags & F_EVENT))
+		return make_simple(g, d, order);
 	if (!view_init(&view, order->inputs, order->count)) {
 		discard(g, d);
 		return NULL;

@@ -99,10 +99,17 @@ static bool serve(struct hy_graph *g, unsigned int waves)
 	return true;
 }
 
-int hy_drain_end(struct hy_graph *g, unsigned int waves)
+/* Whatever a thread leaves to do in a single-threaded graph sets BUSY_LEFT. */
+static bool nothing_left(const struct hy_graph *g)
+{
+	return !hy_shared(g) && !(g->busy & BUSY_LEFT) && !g->pass_open &&
+	       !g->posts;
+}
+
+/* All that is left: waves, the dead, what others left. */
+static void drain(struct hy_graph *g, unsigned int waves)
 {
 	struct suspects suspects = {.count = 0};
-	int result;
 
 	for (;;) {
 		if (g->more.count) {
@@ -136,6 +143,16 @@ int hy_drain_end(struct hy_graph *g, unsigned int waves)
 			waves = 1;
 		}
 	}
+}
+
+int hy_drain_end(struct hy_graph *g, unsigned int waves)
+{
+	int result;
+
+	if (nothing_left(g))
+		g->hop = 0;
+	else
+		drain(g, waves);
 	result = g->result;
 	g->result = 0;
 	g->served = 0;

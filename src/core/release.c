@@ -139,6 +139,28 @@ static void cell_release(struct hy_graph *g, struct hy_cell *c)
 	hy_slot_free(g, c);
 }
 
+/* Nothing of the user's is called, and nothing else hangs on it. */
+static bool goes_quietly(const struct hy_cell *c)
+{
+	const struct hy_cold *cold = hy_cold_of(c);
+
+	return cold->refs == 1 && !cold->owned &&
+	       !(c->flags & (F_BOXED | F_NARY | F_QUEUED)) &&
+	       (!(c->flags & F_DERIVED) ||
+		!hy_derived_of((struct hy_cell *)c)->op->free);
+}
+
+void hy_cell_give_back(struct hy_graph *g, struct hy_cell *c)
+{
+	if (!g->drainer && goes_quietly(c)) {
+		hy_cold_of(c)->refs = 0;
+		hy_flags_set(c, F_DEAD, 0);
+		cell_release(g, c);
+	} else {
+		hy_cell_put(g, c);
+	}
+}
+
 void hy_reap(struct hy_graph *g)
 {
 	/*

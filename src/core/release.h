@@ -14,6 +14,8 @@
 
 /* With the lock held. */
 void hy_cell_put(struct hy_graph *g, struct hy_cell *c);
+/* The user's reference: at once if nobody propagates and nothing is called. */
+void hy_cell_give_back(struct hy_graph *g, struct hy_cell *c);
 void hy_sub_end(struct hy_graph *g, struct hy_sub *s);
 void hy_sub_bury(struct hy_graph *g, struct hy_sub *s);
 
