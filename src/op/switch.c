@@ -106,6 +106,7 @@ struct flatten {
 	struct hy_derived *cell;	/* NULL: not there, or gone */
 	int64_t calls;			/* the selector's value */
 	uint32_t max;			/* inners at once */
+	bool one;			/* the next one takes its place */
 	/*
 	 * The inner of input i of the cell is inners[i]; 0, where the
 	 * selector is, holds the one that is not linked yet.
@@ -168,7 +169,7 @@ static int select_next(struct hy_graph *g, struct hy_derived *d, void *out)
 	struct inner inner;
 	int r;
 
-	if (s->max == 1)
+	if (s->one)
 		leave_all(g, s);
 	else if (count_inners(s) >= s->max)
 		return -ENOBUFS;
@@ -233,7 +234,8 @@ static bool reserve(struct hy_region *region, struct flatten *s, uint32_t i)
 
 /*
  * Follow the inner that the selector made.  0; HY_KEEP: not now, the cell is
- * computed again; or an error.
+ * computed again, higher up in this wave or later; HY_KEEP | HY_MORE: it
+ * cannot be followed, and that is told; or an error.
  */
 static int link_inner(struct hy_graph *g, struct hy_derived *d,
 		      struct flatten *s)
@@ -247,11 +249,11 @@ static int link_inner(struct hy_graph *g, struct hy_derived *d,
 		return -ENOMEM;
 	i = hy_link_add(g, d, s->inners[0].cell, &raised);
 	if (i == -ELOOP) {
-		if (!hy_link_later(g, d)) {
-			leave(g, s, 0);
-			hy_cycle_found(g, &d->cell);
-		}
-		return HY_KEEP;
+		if (hy_link_later(g, d))
+			return HY_KEEP;
+		leave(g, s, 0);
+		hy_cycle_found(g, &d->cell);
+		return HY_KEEP | HY_MORE;
 	}
 	if (i < 0)
 		return i;
@@ -305,7 +307,7 @@ static int run_switch(struct hy_graph *g, struct hy_derived *d, void *out)
 		return HY_KEEP;
 	r = link_inner(g, d, s);
 	if (r)
-		return r;
+		return r < 0 ? r : HY_KEEP;
 	if (d->fan_in->count < 2)
 		return hy_input_ended(d, 0) ? HY_KEEP | HY_END : HY_KEEP;
 	r = hear(g, d, 1, out);
@@ -352,16 +354,17 @@ static bool outer_told_error(struct hy_graph *g, struct hy_derived *d)
 static int run_merge(struct hy_graph *g, struct hy_derived *d, void *out)
 {
 	struct flatten *s = d->ctx;
-	int r, linked;
+	int r;
 
 	s->cell = d;
 	if (outer_told_error(g, d))
 		return HY_KEEP | HY_MORE;
-	linked = link_inner(g, d, s);
-	if (linked < 0)
-		return linked;
+	/* Heard now and computed again, a value would be told twice. */
+	r = link_inner(g, d, s);
+	if (r)
+		return r;
 	r = hear_one(g, d, s, out);
-	if (!linked && d->fan_in->count < 2 && hy_input_ended(d, 0) &&
+	if (d->fan_in->count < 2 && hy_input_ended(d, 0) &&
 	    !(d->cell.flags & F_FAILED))
 		r |= HY_END;
 	return r;
@@ -455,6 +458,7 @@ static struct hyphae_cell *flatten(const struct hy_op *op,
 	s->ctx = ctx;
 	s->type = type;
 	s->max = (uint32_t)max;
+	s->one = op == &op_switch;
 	s->refs = 1;
 	selector = hy_order(&order);
 	if (!selector) {

@@ -959,6 +959,54 @@ static void o26_ended_inner_is_released(void **state)
 	assert_log(seen, "2,3,6,E(-105),7");
 }
 
+/* With room for one it does not move on to the next, as a switch does. */
+static void o26_room_for_one(void **state)
+{
+	struct world *w = *state;
+	struct hyphae_cell *o = source(w, 0);
+	struct fn f = {.choose = made_inner, .c = {source(w, 1), source(w, 2)}};
+	struct log *seen = follow(w, merged(w, o, 1, &f));
+
+	put(o, 1);
+	assert_int_equal(f.runs, 1);
+	put(f.c[0], 3);
+	assert_int_equal(hyphae_cell_complete(f.c[0]), 0);
+	put(f.c[1], 5);
+	put(o, 0); /* has ended: says nothing new */
+	put(o, 1);
+	put(f.c[1], 6);
+	assert_log(seen, "2,E(-105),4,6,7");
+}
+
+static struct hyphae_cell *tower_inner(struct fn *f, int64_t value)
+{
+	struct hyphae_cell *top = hyphae_int64_new(f->world->graph, value);
+
+	for (int i = 0; i < 10; i++)
+		top = derive_inside(f->world, same, &top, 1)->cell;
+	return top;
+}
+
+/* An inner that lies higher raises the cell: in one wave, and told once. */
+static void o26_inner_that_raises_it(void **state)
+{
+	struct world *w = *state;
+	struct hyphae_cell *e =
+		keep(w, hyphae_event_new(w->graph, &hyphae_int64));
+	struct fn f = {.choose = tower_inner}, g = {.choose = tower_inner};
+	struct log *seen = follow(w, merged(w, e, 8, &f));
+	struct log *other = follow(w, switched(w, e, &g));
+
+	put(e, 1);
+	put(e, 2);
+	begin_batch(w);
+	put(e, 3);
+	put(e, 4);
+	end_batch(w);
+	assert_log(seen, "1,2,3,4");
+	assert_log(other, "1,2,3,4");
+}
+
 static void o26_an_inner_fails(void **state)
 {
 	struct world *w = *state;
@@ -1231,6 +1279,8 @@ int main(void)
 		CASE(o12_nested),
 		CASE(o26_merge_map),
 		CASE(o26_ended_inner_is_released),
+		CASE(o26_room_for_one),
+		CASE(o26_inner_that_raises_it),
 		CASE(o26_an_inner_fails),
 		CASE(o23_retry),
 		CASE(o23_retry_later),
