@@ -147,7 +147,8 @@ enum hyphae_timer_flags {
  * or ENOMEM, and then `drop` has been called.
  *
  * `drop(ctx)`, if given, is called once when the timer is over and the last
- * call has returned; it may not write.
+ * call has returned; it may not write.  It may stop further timers; what nests
+ * deeper than 16 drop functions waits until those have returned.
  */
 #define hyphae_timer_start(graph, delay_ns, period_ns, fn, ctx, drop)          \
 	hyphae_timer_start_with(graph, delay_ns, period_ns, fn, ctx, drop, 0)

@@ -43,8 +43,10 @@ HYPHAE_API int hyphae_scope_on_dispose(struct hyphae_scope *scope,
 /*
  * Release everything in it, last made first, child scopes in their turn, and
  * the scope itself.  NULL is allowed.  Subscribers may dispose, also the scope
- * they are in.  -EBUSY while it or a child is entered on any thread; -ESTALE
- * if it is gone.
+ * they are in; so may what is called here, and that is released before the call
+ * returns, but where it would nest deeper than 16 disposals: then it is when
+ * the one that it is called from is over, so that the stack stays flat.
+ * -EBUSY while it or a child is entered on any thread; -ESTALE if it is gone.
  */
 HYPHAE_API int hyphae_scope_dispose(struct hyphae_scope *scope);
 

@@ -367,12 +367,55 @@ static void release(const struct hy_scope_item *item)
 		hyphae_unsubscribe(item->handle);
 }
 
+/* Called with the graph locked; returns without the lock. */
+static void empty(struct hy_graph *g, struct hy_scope *root)
+{
+	struct hy_scope *at = root;
+	struct hy_scope_item item;
+
+	while (take(g, root, &at, &item)) {
+		hy_unlock(g);
+		release(&item);
+		hy_lock(g);
+	}
+	hy_unlock(g);
+}
+
+/*
+ * What is released may dispose in turn, which nests so deep and no deeper:
+ * then scopes wait in a queue of the thread, and their graphs are not freed.
+ */
+#define NESTED_MAX 16
+
+static void wait_in_line(struct hy_graph *g, struct hy_scope *scope)
+{
+	g->entered_scopes++;
+	scope->outer = NULL;
+	if (hy_self.later)
+		hy_self.later_last->outer = scope;
+	else
+		hy_self.later = scope;
+	hy_self.later_last = scope;
+}
+
+static void empty_later(void)
+{
+	struct hy_scope *scope;
+
+	while ((scope = hy_self.later)) {
+		struct hy_graph *g = graph_of(scope);
+
+		hy_lock(g);
+		hy_self.later = scope->outer;
+		g->entered_scopes--;
+		empty(g, scope);
+	}
+}
+
 int hyphae_scope_dispose(struct hyphae_scope *handle)
 {
-	struct hy_scope *scope = scope_of(handle), *at = scope;
-	struct hy_scope_item item;
+	struct hy_scope *scope = scope_of(handle);
 	struct hy_graph *g;
-	bool more;
 
 	if (!handle)
 		return 0;
@@ -389,12 +432,16 @@ int hyphae_scope_dispose(struct hyphae_scope *handle)
 		return -EBUSY;
 	}
 	walk(scope, false);
-	while ((more = take(g, scope, &at, &item))) {
+	if (hy_self.disposing == NESTED_MAX) {
+		wait_in_line(g, scope);
 		hy_unlock(g);
-		release(&item);
-		hy_lock(g);
+		return 0;
 	}
-	hy_unlock(g);
+	hy_self.disposing++;
+	empty(g, scope);
+	if (hy_self.disposing == NESTED_MAX)
+		empty_later();
+	hy_self.disposing--;
 	return 0;
 }
 

@@ -37,6 +37,12 @@ struct hy_self {
 	struct hy_anchor anchor;
 	uint32_t draining;     /* shared graphs whose drainer it is */
 	struct hy_turn *turns; /* calls that it makes, beside waves */
+	/* Scopes whose disposal would nest too deep; scope.c. */
+	struct hy_scope *later, *later_last;
+	uint32_t disposing; /* calls of hyphae_scope_dispose() under way */
+	/* The same of timers and their drop functions; alarm.c. */
+	uint32_t burying;
+	struct hy_alarm *buried, *buried_last;
 };
 
 extern __thread struct hy_self hy_self

@@ -303,7 +303,8 @@ struct hy_sub {
 struct hy_scope {
 	uint64_t id;		     /* 0: a free slot */
 	struct hyphae_scope *parent; /* this is an item of that one, or NULL */
-	struct hy_scope *outer;	     /* entered before it on the thread */
+	/* Entered before it on the thread; or the next one to dispose. */
+	struct hy_scope *outer;
 	struct hy_scope_item *items;
 	size_t capacity;
 	uint32_t count;

@@ -13,18 +13,67 @@ static struct hy_alarm *alarm_of(const struct hyphae_timer *handle)
 	return hy_slot(handle);
 }
 
+static void give_up(struct hy_graph *g, struct hy_alarm *alarm)
+{
+	struct hy_graph *saved = hy_guard_begin(g);
+
+	alarm->drop(alarm->ctx);
+	hy_guard_end(g, saved);
+	hy_slot_free(g, alarm);
+}
+
+/*
+ * A drop function may stop timers in turn, which nests so deep and no deeper:
+ * then they wait in a queue of the thread, and their graphs are not freed.
+ */
+#define NESTED_MAX 16
+
+static void give_up_later(struct hy_graph *g, struct hy_alarm *alarm)
+{
+	g->starting++;
+	alarm->next = NULL;
+	if (hy_self.buried)
+		hy_self.buried_last->next = alarm;
+	else
+		hy_self.buried = alarm;
+	hy_self.buried_last = alarm;
+}
+
+/* With the lock of `g`, which is let go of while others are at work. */
+static void give_up_waiting(struct hy_graph *g)
+{
+	struct hy_alarm *alarm;
+
+	hy_unlock(g);
+	while ((alarm = hy_self.buried)) {
+		struct hy_graph *other = hy_chunk_of(alarm)->graph;
+
+		hy_lock(other);
+		hy_self.buried = alarm->next;
+		other->starting--;
+		give_up(other, alarm);
+		hy_unlock(other);
+	}
+	hy_lock(g);
+}
+
 /* Nobody finds it any more; its context is given up and then its slot. */
 static void bury(struct hy_graph *g, struct hy_alarm *alarm)
 {
-	struct hy_graph *saved;
-
 	store_relaxed(&alarm->id, 0);
-	if (alarm->drop) {
-		saved = hy_guard_begin(g);
-		alarm->drop(alarm->ctx);
-		hy_guard_end(g, saved);
+	if (!alarm->drop) {
+		hy_slot_free(g, alarm);
+		return;
 	}
-	hy_slot_free(g, alarm);
+	if (hy_self.burying == NESTED_MAX) {
+		give_up_later(g, alarm);
+		return;
+	}
+	hy_self.burying++;
+	give_up(g, alarm);
+	if (hy_self.burying == NESTED_MAX && hy_self.buried)
+		give_up_waiting(g);
+	hy_self.burying--;
 }
 
 void hy_alarm_end(struct hy_graph *g, struct hy_alarm *alarm)

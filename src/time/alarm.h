@@ -14,6 +14,7 @@ struct hy_alarm {
 	void (*drop)(void *ctx);
 	uint64_t period; /* 0: once */
 	uint64_t missed;
+	struct hy_alarm *next; /* of those whose drop waits */
 	bool coalesce;
 	bool running; /* its function is being called */
 	bool ended;   /* by that function, or by another thread meanwhile */
