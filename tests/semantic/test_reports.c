@@ -1,0 +1,1442 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Faults that users of other reactive libraries reported, the depth and the
+ * order of things: of each the whole kind, over everything here that could
+ * have it.  test_reports_end.c has those about ends, leaks and old values,
+ * ../unit/test_thread_reports.c those that need several threads.
+ *
+ * What other programs hold fixed already, and what is added here:
+ *
+ *   fault                         elsewhere            here
+ *   A01 depth of propagation      w01_chain            every operator; relays
+ *   A02 depth of disposal         x07_*                hooks, values, scopes
+ *   A03 depth of a concat         a03_concat_of_many   ends from inside
+ *   A04 value lost by reentrancy  t05_*                every operator
+ *   A05 last value lost           t02_*                every operator of time
+ *   A06 last value doubled        t03_*                every operator of time
+ *   A07 two inners alive          o10_*                writes in a tear-down
+ *   A08 different orders          r03_*, events        operators, ends
+ *   A13 lists changed in a walk   s02_* to s06_*       every subset
+ *   A16 cost of unsubscribing     w04_*                what is left, in order
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "marbles.h"
+#include "shapes.h"
+
+FN(same, in[0]);
+FN(sum, in[0] + in[1]);
+
+static int pass_all(const void *input, void *ctx)
+{
+	(void)input;
+	(void)ctx;
+	return 1;
+}
+
+static int pass_none(const void *input, void *ctx)
+{
+	(void)input;
+	(void)ctx;
+	return 0;
+}
+
+static int copy_one(void *ret, const void *input, void *ctx)
+{
+	(void)ctx;
+	*(int64_t *)ret = *(const int64_t *)input;
+	return 0;
+}
+
+static int copy_first(void *ret, const void *const *inputs, size_t count,
+		      void *ctx)
+{
+	(void)count;
+	return copy_one(ret, inputs[0], ctx);
+}
+
+static int copy_last(void *ret, const void *acc, const void *input, void *ctx)
+{
+	(void)acc;
+	return copy_one(ret, input, ctx);
+}
+
+static int copy_error(void *ret, int code, const char *message, void *ctx)
+{
+	(void)message;
+	(void)ctx;
+	*(int64_t *)ret = code;
+	return 0;
+}
+
+static int keep_error(int code, const char *message, void *ctx)
+{
+	(void)code;
+	(void)message;
+	(void)ctx;
+	return 0;
+}
+
+static void look(const void *input, void *ctx)
+{
+	(void)input;
+	(void)ctx;
+}
+
+static bool differ(const void *last, const void *input, void *ctx)
+{
+	(void)last;
+	(void)input;
+	(void)ctx;
+	return false;
+}
+
+static void over(enum hyphae_end_kind kind, void *ctx)
+{
+	(void)kind;
+	(void)ctx;
+}
+
+static struct hyphae_cell *inner_of(const void *outer, void *graph)
+{
+	return hyphae_int64_new(graph, *(const int64_t *)outer);
+}
+
+static int read_one(void *ret, void *cell)
+{
+	return hyphae_int64_get(cell, ret);
+}
+
+/* ---- every operator that can hand its input on as it is ---------------------- */
+
+typedef struct hyphae_cell *(*link_fn)(struct world *w, struct hyphae_cell *in);
+
+#define LINK(name_, expression)                                                \
+	static struct hyphae_cell *name_##_link(struct world *w,               \
+						struct hyphae_cell *in)        \
+	{                                                                      \
+		(void)w;                                                       \
+		return expression;                                             \
+	}                                                                      \
+	struct semantic_##name_##_needs_semicolon
+
+static const int64_t none = -1;
+
+LINK(map, hyphae_map(in, &hyphae_int64, copy_one, NULL));
+LINK(filter, hyphae_filter(in, pass_all, NULL));
+LINK(catch, hyphae_catch_error(in, copy_error, NULL));
+LINK(map_error, hyphae_map_error(in, keep_error, NULL));
+LINK(unwrap_or, hyphae_unwrap_or(in, &hyphae_int64, &none));
+LINK(tap, hyphae_tap(in, look, NULL));
+LINK(by, hyphae_distinct_until_changed_by(in, differ, NULL));
+LINK(deduped, hyphae_deduped(in));
+LINK(distinct, hyphae_distinct(in, 4));
+LINK(hold, hyphae_hold(in, NULL, NULL));
+LINK(combine, hyphae_combine(&in, 1, &hyphae_int64, copy_first, NULL));
+LINK(take, hyphae_take(in, 1000));
+LINK(skip, hyphae_skip(in, 0));
+LINK(take_while, hyphae_take_while(in, pass_all, true, NULL));
+LINK(skip_while, hyphae_skip_while(in, pass_none, NULL));
+LINK(finalize, hyphae_finalize(in, over, NULL));
+LINK(scan, hyphae_scan(in, &hyphae_int64, &none, copy_last, NULL));
+LINK(window, hyphae_window(in, 1, &hyphae_int64, copy_first, NULL));
+LINK(buffer_count, hyphae_buffer_count(in, 1, &hyphae_int64, copy_first, NULL));
+LINK(zip, hyphae_zip(&in, 1, &hyphae_int64, copy_first, NULL, 4,
+		     HYPHAE_OVERFLOW_FAIL));
+LINK(merge, hyphae_merge(&in, 1));
+LINK(latest,
+     hyphae_with_latest_from(in, &in, 1, &hyphae_int64, copy_first, NULL));
+LINK(concat, hyphae_concat(&in, 1));
+LINK(race, hyphae_race(&in, 1));
+LINK(switch_map, hyphae_switch_map(in, &hyphae_int64, inner_of, w->graph));
+LINK(merge_map, hyphae_merge_map(in, &hyphae_int64, 16, inner_of, w->graph));
+LINK(computed, hyphae_computed(w->graph, &hyphae_int64, read_one, in));
+/* These only say something from the first change on, or at a tick. */
+LINK(changes, hyphae_changes(in));
+LINK(sample, hyphae_sample(in, in));
+LINK(skip_until, hyphae_skip_until(in, in));
+
+static const struct {
+	const char *name;
+	link_fn make;
+	bool of_event; /* and not only of a cell that holds its value */
+	bool initial;  /* has a value when its input has one */
+} links[] = {
+	{"map", map_link, true, true},
+	{"filter", filter_link, true, true},
+	{"catch_error", catch_link, true, true},
+	{"map_error", map_error_link, true, true},
+	{"unwrap_or", unwrap_or_link, true, true},
+	{"tap", tap_link, true, true},
+	{"distinct_until_changed_by", by_link, true, true},
+	{"deduped", deduped_link, true, true},
+	{"distinct", distinct_link, true, true},
+	{"hold", hold_link, true, true},
+	{"combine", combine_link, true, true},
+	{"take", take_link, true, true},
+	{"skip", skip_link, true, true},
+	{"take_while", take_while_link, true, true},
+	{"skip_while", skip_while_link, true, true},
+	{"finalize", finalize_link, true, true},
+	{"scan", scan_link, false, true},
+	{"window", window_link, true, true},
+	{"buffer_count", buffer_count_link, true, true},
+	{"zip", zip_link, true, true},
+	{"merge", merge_link, true, true},
+	{"with_latest_from", latest_link, true, true},
+	{"concat", concat_link, true, true},
+	{"race", race_link, true, true},
+	{"switch_map", switch_map_link, true, true},
+	{"merge_map", merge_map_link, true, true},
+	{"computed", computed_link, false, true},
+	{"changes", changes_link, true, false},
+	{"sample", sample_link, true, false},
+	{"skip_until", skip_until_link, true, false},
+};
+
+#define LINKS (sizeof(links) / sizeof(links[0]))
+
+/* ---- A01: the depth of propagation -------------------------------------------- */
+
+enum { LONG = 400 };
+
+struct long_chain {
+	struct world *world;
+	link_fn make;
+	bool event;
+	int64_t told;
+	unsigned long calls;
+};
+
+static int keep_told(const struct hyphae_signal *signal, void *ctx)
+{
+	struct long_chain *chain = ctx;
+
+	chain->calls++;
+	chain->told = hyphae_int64_of(signal);
+	return 0;
+}
+
+static const char *one_long_chain(void *arg)
+{
+	struct long_chain *chain = arg;
+	struct hyphae_graph *graph = chain->world->graph;
+	struct hyphae_cell *first, *cells[LONG + 1];
+	struct hyphae_subscription *s;
+
+	first = chain->event ? hyphae_event_new(graph, &hyphae_int64)
+			     : hyphae_int64_new(graph, 1);
+	CHECK(first);
+	cells[0] = first;
+	for (int i = 1; i <= LONG; i++) {
+		cells[i] = chain->make(chain->world, cells[i - 1]);
+		CHECK(cells[i]);
+	}
+	s = hyphae_subscribe_with(cells[LONG], keep_told, chain, NULL,
+				  HYPHAE_SKIP_INITIAL);
+	CHECK(s);
+	CHECK(hyphae_int64_set(first, 2) == 0);
+	CHECK(chain->told == 2);
+	CHECK(chain->calls == 1);
+	CHECK(hyphae_batch_begin(graph) == 0);
+	CHECK(hyphae_int64_set(first, 3) == 0);
+	CHECK(hyphae_batch_end(graph) == 0);
+	CHECK(chain->told == 3);
+	CHECK(chain->calls == 2);
+	CHECK(hyphae_unsubscribe(s) == 0);
+	/* The handle of the last one is what keeps all of it. */
+	for (int i = 0; i <= LONG; i++)
+		CHECK(hyphae_cell_unref(cells[i]) == 0);
+	CHECK(live_cells(chain->world) == 0);
+	return NULL;
+}
+
+static void long_chains(struct world *w, bool event)
+{
+	for (size_t i = 0; i < LINKS; i++) {
+		struct long_chain chain = {
+			.world = w, .make = links[i].make, .event = event};
+
+		/* In a chain of these each one swallows what it is made of. */
+		if (!links[i].initial || (event && !links[i].of_event))
+			continue;
+		on_small_stack(64 << 10, one_long_chain, &chain);
+	}
+}
+
+static void a01_chains_of_every_operator(void **state)
+{
+	long_chains(*state, false);
+}
+
+static void a01_chains_of_events(void **state)
+{
+	long_chains(*state, true);
+}
+
+enum { BOOKINGS = 1000 };
+
+/* The report itself: balance(i) = balance(i - 1) + amount(i). */
+static const char *ledger(void *arg)
+{
+	struct world *w = arg;
+	struct hyphae_cell *amount[BOOKINGS], *balance[BOOKINGS];
+	struct node *nodes[BOOKINGS];
+	int64_t held;
+
+	for (int i = 0; i < BOOKINGS; i++) {
+		amount[i] = hyphae_int64_new(w->graph, i);
+		CHECK(amount[i]);
+		nodes[i] = i ? derive_inside(w, sum,
+					     (struct hyphae_cell *[]){
+						     balance[i - 1], amount[i]},
+					     2)
+			     : derive_inside(w, same, amount, 1);
+		CHECK(nodes[i]);
+		balance[i] = nodes[i]->cell;
+	}
+	for (int i = 0; i < BOOKINGS; i++)
+		nodes[i]->runs = 0;
+	CHECK(hyphae_int64_set(amount[0], 1) == 0);
+	CHECK(hyphae_int64_get(balance[BOOKINGS - 1], &held) == 0);
+	CHECK(held == BOOKINGS * (BOOKINGS - 1) / 2 + 1);
+	for (int i = 0; i < BOOKINGS; i++)
+		CHECK(nodes[i]->runs == 1);
+	for (int i = 0; i < BOOKINGS; i++) {
+		CHECK(hyphae_cell_unref(amount[i]) == 0);
+		CHECK(hyphae_cell_unref(balance[i]) == 0);
+	}
+	return NULL;
+}
+
+static void a01_ledger(void **state)
+{
+	on_small_stack(64 << 10, ledger, *state);
+}
+
+enum { RELAYS = 2000 };
+
+struct relay {
+	struct hyphae_cell *next;
+	unsigned int depth;
+};
+
+static unsigned int relay_depth, relay_deepest;
+
+static int hand_on(const struct hyphae_signal *signal, void *next)
+{
+	int r;
+
+	if (++relay_depth > relay_deepest)
+		relay_deepest = relay_depth;
+	r = hyphae_int64_set(next, hyphae_int64_of(signal));
+	relay_depth--;
+	return r < 0 ? r : 0;
+}
+
+/* Subscribers that each write the next cell: waves, not frames. */
+static const char *relays(void *arg)
+{
+	struct world *w = arg;
+	struct hyphae_cell *cells[RELAYS];
+	struct hyphae_subscription *s[RELAYS];
+	int64_t held;
+
+	CHECK(hyphae_graph_set_wave_limit(w->graph, RELAYS) == 0);
+	for (int i = RELAYS - 1; i >= 0; i--) {
+		cells[i] = hyphae_int64_new(w->graph, 0);
+		s[i] = NULL;
+		if (i + 1 < RELAYS)
+			s[i] = hyphae_subscribe_with(cells[i], hand_on,
+						     cells[i + 1], NULL,
+						     HYPHAE_SKIP_INITIAL);
+		CHECK(cells[i]);
+		CHECK(s[i] || i + 1 == RELAYS);
+	}
+	relay_deepest = 0;
+	CHECK(hyphae_int64_set(cells[0], 7) == 0);
+	CHECK(hyphae_int64_get(cells[RELAYS - 1], &held) == 0);
+	CHECK(held == 7);
+	CHECK(relay_deepest == 1);
+	for (int i = 0; i < RELAYS; i++) {
+		CHECK(hyphae_unsubscribe(s[i]) == 0);
+		CHECK(hyphae_cell_unref(cells[i]) == 0);
+	}
+	return NULL;
+}
+
+static void a01_relay_of_subscribers(void **state)
+{
+	on_small_stack(128 << 10, relays, *state);
+}
+
+/* ---- A02: the depth of disposal ------------------------------------------------ */
+
+enum { MANY = 10000 };
+
+struct domino {
+	struct world *world;
+	struct hyphae_cell *cell;
+	struct hyphae_subscription *subscription;
+	struct hyphae_scope *scope;
+	struct hyphae_timer *timer;
+	int code;
+};
+
+static struct domino dominoes[MANY + 1];
+static unsigned int fallen, domino_depth, domino_deepest;
+
+static void dominoes_begin(void)
+{
+	memset(dominoes, 0, sizeof(dominoes));
+	fallen = domino_depth = domino_deepest = 0;
+}
+
+static void fall(void (*push)(struct domino *next), struct domino *domino)
+{
+	fallen++;
+	if (++domino_depth > domino_deepest)
+		domino_deepest = domino_depth;
+	if (domino < &dominoes[MANY - 1])
+		push(domino + 1);
+	domino_depth--;
+}
+
+static void push_subscription(struct domino *next)
+{
+	next->code = hyphae_unsubscribe(next->subscription);
+}
+
+static void nobody_left(struct hyphae_cell *cell, void *ctx)
+{
+	(void)cell;
+	fall(push_subscription, ctx);
+}
+
+static const char *all_fell(const struct world *w)
+{
+	CHECK(fallen == MANY);
+	for (int i = 1; i < MANY; i++)
+		CHECK(dominoes[i].code == 0);
+	CHECK(live_cells(w) == 0);
+	CHECK(live_subs(w) == 0);
+	return NULL;
+}
+
+/* The report itself: who leaves last disposes of the next. */
+static const char *hooks_that_unsubscribe(void *arg)
+{
+	struct world *w = arg;
+
+	dominoes_begin();
+	for (int i = 0; i < MANY; i++) {
+		struct domino *d = &dominoes[i];
+
+		d->cell = hyphae_int64_new(w->graph, i);
+		CHECK(d->cell);
+		CHECK(hyphae_cell_set_hooks(d->cell, NULL, nobody_left, d) ==
+		      0);
+		d->subscription = hyphae_subscribe(d->cell, hand_on, d->cell);
+		CHECK(d->subscription);
+	}
+	CHECK(hyphae_unsubscribe(dominoes[0].subscription) == 0);
+	for (int i = 0; i < MANY; i++)
+		CHECK(hyphae_cell_unref(dominoes[i].cell) == 0);
+	return all_fell(w);
+}
+
+static void push_cell(struct domino *next)
+{
+	next->code = hyphae_cell_unref(next->cell);
+}
+
+static void finalized(enum hyphae_end_kind kind, void *ctx)
+{
+	(void)kind;
+	fall(push_cell, ctx);
+}
+
+static const char *finalizers_that_release(void *arg)
+{
+	struct world *w = arg;
+	struct hyphae_cell *a = hyphae_int64_new(w->graph, 1);
+
+	dominoes_begin();
+	for (int i = 0; i < MANY; i++) {
+		dominoes[i].cell = hyphae_finalize(a, finalized, &dominoes[i]);
+		CHECK(dominoes[i].cell);
+	}
+	CHECK(hyphae_cell_unref(dominoes[0].cell) == 0);
+	CHECK(hyphae_cell_unref(a) == 0);
+	return all_fell(w);
+}
+
+static void push_scope(struct domino *next)
+{
+	next->code = hyphae_scope_dispose(next->scope);
+}
+
+static void disposed(void *ctx)
+{
+	fall(push_scope, ctx);
+}
+
+static const char *scopes_that_dispose(void *arg)
+{
+	struct world *w = arg;
+
+	dominoes_begin();
+	for (int i = 0; i < MANY; i++) {
+		dominoes[i].scope = hyphae_scope_new(w->graph);
+		CHECK(dominoes[i].scope);
+		CHECK(hyphae_scope_on_dispose(dominoes[i].scope, disposed,
+					      &dominoes[i]) == 0);
+	}
+	CHECK(hyphae_scope_dispose(dominoes[0].scope) == 0);
+	return all_fell(w);
+}
+
+/* A value that owns a reference to the next cell: a list made of cells. */
+static void drop_owner(void *value)
+{
+	struct domino *const *domino = value;
+
+	if (*domino)
+		fall(push_cell, *domino);
+}
+
+static int copy_owner(void *to, const void *from)
+{
+	memcpy(to, from, sizeof(void *));
+	/* The original is the test's, and owns nothing. */
+	return 0;
+}
+
+static const struct hyphae_type owner_type = {
+	.name = "owner",
+	.size = sizeof(struct domino *),
+	.align = _Alignof(struct domino *),
+	.copy = copy_owner,
+	.drop = drop_owner,
+};
+
+static const char *values_that_own_cells(void *arg)
+{
+	struct world *w = arg;
+
+	dominoes_begin();
+	for (int i = 0; i < MANY; i++) {
+		struct domino *d = &dominoes[i];
+
+		d->cell = hyphae_cell_new(w->graph, &owner_type, &d);
+		CHECK(d->cell);
+	}
+	CHECK(hyphae_cell_unref(dominoes[0].cell) == 0);
+	return all_fell(w);
+}
+
+static void push_timer(struct domino *next)
+{
+	next->code = hyphae_timer_stop(next->timer);
+}
+
+static void timer_dropped(void *ctx)
+{
+	fall(push_timer, ctx);
+}
+
+static int never(const struct hyphae_timer_event *event, void *ctx)
+{
+	(void)event;
+	(void)ctx;
+	return 0;
+}
+
+static const char *timers_that_stop(void *arg)
+{
+	struct world *w = arg;
+
+	dominoes_begin();
+	for (int i = 0; i < MANY; i++) {
+		dominoes[i].timer =
+			hyphae_timer_start(w->graph, 1000, 1000, never,
+					   &dominoes[i], timer_dropped);
+		CHECK(dominoes[i].timer);
+	}
+	CHECK(hyphae_timer_stop(dominoes[0].timer) == 0);
+	return all_fell(w);
+}
+
+static void a02_dominoes(void **state)
+{
+	on_small_stack(64 << 10, hooks_that_unsubscribe, *state);
+	on_small_stack(64 << 10, finalizers_that_release, *state);
+	on_small_stack(64 << 10, values_that_own_cells, *state);
+}
+
+static void a02_dominoes_of_scopes(void **state)
+{
+	on_small_stack(64 << 10, scopes_that_dispose, *state);
+}
+
+static void a02_dominoes_of_timers(void **state)
+{
+	struct world *w = *state;
+	struct hyphae_clock *clock = marble_clock(w);
+
+	on_small_stack(64 << 10, timers_that_stop, w);
+	assert_int_equal(armed(w), 0);
+	marble_clock_done(clock);
+}
+
+/* Lazy cells that follow each other go idle when the last subscriber leaves. */
+static const char *lazy_chain(void *arg)
+{
+	struct world *w = arg;
+	struct hyphae_cell *a = hyphae_int64_new(w->graph, 1), *last = a;
+	struct hyphae_subscription *s;
+	struct hyphae_cell_info info;
+
+	for (int i = 0; i < MANY; i++) {
+		struct hyphae_cell *next = map_link(w, last);
+
+		CHECK(next);
+		CHECK(hyphae_cell_set_lazy(next) == 0);
+		if (i)
+			CHECK(hyphae_cell_unref(last) == 0);
+		last = next;
+	}
+	CHECK(targets(a) == 0);
+	for (int i = 0; i < 3; i++) {
+		s = hyphae_subscribe(last, keep_told,
+				     &(struct long_chain){.world = w});
+		CHECK(s);
+		CHECK(targets(a) == 1);
+		CHECK(hyphae_unsubscribe(s) == 0);
+		CHECK(targets(a) == 0);
+	}
+	CHECK(hyphae_cell_info(last, &info) == 0);
+	CHECK(info.idle);
+	CHECK(hyphae_cell_unref(last) == 0);
+	CHECK(hyphae_cell_unref(a) == 0);
+	CHECK(live_cells(w) == 0);
+	return NULL;
+}
+
+static void a02_lazy_chain_falls_asleep(void **state)
+{
+	on_small_stack(64 << 10, lazy_chain, *state);
+}
+
+/* ---- A03: the depth of what ends at once ---------------------------------------- */
+
+enum { LEGS = 1000 };
+
+static struct hyphae_cell *legs[LEGS];
+static unsigned int legs_told, legs_depth, legs_deepest, legs_over;
+
+static int end_this_leg(const struct hyphae_signal *signal, void *ctx)
+{
+	int r = 0;
+
+	(void)ctx;
+	if (++legs_depth > legs_deepest)
+		legs_deepest = legs_depth;
+	if (signal->kind == HYPHAE_VALUE) {
+		legs_told++;
+		r = hyphae_cell_complete(legs[hyphae_int64_of(signal)]);
+	} else {
+		legs_over++;
+	}
+	legs_depth--;
+	return r;
+}
+
+static const char *legs_begin(struct world *w)
+{
+	legs_told = legs_deepest = legs_over = 0;
+	CHECK(hyphae_graph_set_wave_limit(w->graph, 4 * LEGS) == 0);
+	for (int i = 0; i < LEGS; i++) {
+		legs[i] = hyphae_int64_new(w->graph, i);
+		CHECK(legs[i]);
+	}
+	return NULL;
+}
+
+/* Each leg of the concat is ended by the one who is told its value. */
+static const char *legs_end_from_inside(void *arg)
+{
+	struct world *w = arg;
+	struct hyphae_cell *c;
+	struct hyphae_subscription *s;
+	const char *failure = legs_begin(w);
+
+	CHECK(!failure);
+	c = hyphae_concat(legs, LEGS);
+	CHECK(c);
+	s = hyphae_subscribe(c, end_this_leg, NULL);
+	CHECK(s);
+	CHECK(legs_told == LEGS);
+	CHECK(legs_over == 1);
+	CHECK(legs_deepest == 1);
+	CHECK(hyphae_unsubscribe(s) == -ESTALE);
+	CHECK(hyphae_cell_unref(c) == 0);
+	for (int i = 0; i < LEGS; i++)
+		CHECK(hyphae_cell_unref(legs[i]) == 0);
+	return NULL;
+}
+
+static struct hyphae_cell *ended_inner(const void *outer, void *graph)
+{
+	/* A function may not write, so not hyphae_cell_complete(). */
+	return hyphae_take(inner_of(outer, graph), 1);
+}
+
+static int count_values(const struct hyphae_signal *signal, void *ctx)
+{
+	unsigned int *count = ctx;
+
+	count[signal->kind != HYPHAE_VALUE]++;
+	return 0;
+}
+
+/* Inners that are over when they are made, very many of them in one pass. */
+static const char *inners_end_at_once(void *arg)
+{
+	struct world *w = arg;
+	struct hyphae_cell *e = hyphae_event_new(w->graph, &hyphae_int64);
+	struct hyphae_cell *merged =
+		hyphae_merge_map(e, &hyphae_int64, 1, ended_inner, w->graph);
+	struct hyphae_cell *switched =
+		hyphae_switch_map(e, &hyphae_int64, ended_inner, w->graph);
+	unsigned int m[2] = {0}, s[2] = {0};
+
+	CHECK(merged);
+	CHECK(switched);
+	CHECK(hyphae_subscribe(merged, count_values, m));
+	CHECK(hyphae_subscribe(switched, count_values, s));
+	CHECK(hyphae_batch_begin(w->graph) == 0);
+	for (int i = 1; i <= LEGS; i++)
+		CHECK(hyphae_int64_set(e, i) == 0);
+	CHECK(hyphae_cell_complete(e) == 0);
+	CHECK(hyphae_batch_end(w->graph) == 0);
+	CHECK(m[0] == LEGS);
+	CHECK(m[1] == 1);
+	CHECK(s[0] == LEGS);
+	CHECK(s[1] == 1);
+	CHECK(hyphae_cell_unref(merged) == 0);
+	CHECK(hyphae_cell_unref(switched) == 0);
+	CHECK(hyphae_cell_unref(e) == 0);
+	CHECK(live_cells(w) == 0);
+	return NULL;
+}
+
+static void a03_legs_end_from_inside(void **state)
+{
+	on_small_stack(64 << 10, legs_end_from_inside, *state);
+}
+
+static void a03_inners_end_at_once(void **state)
+{
+	on_small_stack(64 << 10, inners_end_at_once, *state);
+}
+
+/* ---- A04: a value that comes while one is told ----------------------------------- */
+
+static int set_next_up_to_four(struct log *log,
+			       const struct hyphae_signal *signal)
+{
+	if (signal->kind == HYPHAE_VALUE && hyphae_int64_of(signal) < 4)
+		return hyphae_int64_set(log->arg, hyphae_int64_of(signal) + 1);
+	return 0;
+}
+
+static void tell_four(struct world *w, link_fn make, bool event,
+		      const char *expected)
+{
+	struct hyphae_cell *first =
+		event ? hyphae_event_new(w->graph, &hyphae_int64)
+		      : hyphae_int64_new(w->graph, 0);
+	struct hyphae_cell *cell = make(w, first);
+	struct log *log = log_new(w, set_next_up_to_four, first);
+
+	assert_non_null(cell);
+	assert_non_null(log_subscribe(log, cell, HYPHAE_SKIP_INITIAL));
+	assert_int_equal(hyphae_int64_set(first, 1), 0);
+	for (int i = 0; i < 20 && armed(w); i++) {
+		struct hyphae_clock *clock = hyphae_graph_clock(w->graph);
+
+		pass(clock, 1);
+		marble_clock_done(clock);
+	}
+	assert_log(log, expected);
+	assert_int_equal(log->deepest, 1);
+	hyphae_unsubscribe(log->subscription);
+	assert_int_equal(hyphae_cell_unref(cell), 0);
+	assert_int_equal(hyphae_cell_unref(first), 0);
+	assert_int_equal(live_cells(w), 0);
+}
+
+static void a04_every_operator(void **state)
+{
+	struct world *w = *state;
+
+	for (size_t i = 0; i < LINKS; i++) {
+		tell_four(w, links[i].make, false, "1,2,3,4");
+		if (links[i].of_event)
+			tell_four(w, links[i].make, true, "1,2,3,4");
+	}
+}
+
+LINK(debounce, hyphae_debounce(in, 1 * FRAME));
+LINK(leading, hyphae_throttle(in, 2 * FRAME, HYPHAE_LEADING));
+LINK(trailing, hyphae_throttle(in, 2 * FRAME, HYPHAE_TRAILING));
+LINK(both, hyphae_throttle(in, 2 * FRAME, HYPHAE_BOTH_EDGES));
+LINK(audit, hyphae_audit(in, 2 * FRAME));
+LINK(sample_time, hyphae_sample_time(in, 2 * FRAME));
+LINK(delay, hyphae_delay(in, 2 * FRAME, 8, HYPHAE_OVERFLOW_FAIL));
+LINK(delay0, hyphae_delay(in, 0, 8, HYPHAE_OVERFLOW_FAIL));
+LINK(buffer_time,
+     hyphae_buffer_time(in, 2 * FRAME, 8, &hyphae_int64, copy_first, NULL));
+LINK(timeout, hyphae_timeout(in, 5 * FRAME));
+
+/* What is told here is told while time stands at a timer. */
+static void a04_every_operator_of_time(void **state)
+{
+	static const struct {
+		link_fn make;
+		const char *expected;
+	} timed[] = {
+		{debounce_link, "1,2,3,4"},
+		/* The next one comes inside the window, and is passed over. */
+		{leading_link, "1"},
+		{trailing_link, "1,2,3,4"},
+		{both_link, "1,2,3,4"},
+		{audit_link, "1,2,3,4"},
+		{sample_time_link, "1,2,3,4"},
+		{delay_link, "1,2,3,4"},
+		{delay0_link, "1,2,3,4"},
+		{buffer_time_link, "1,2,3,4"},
+		{timeout_link, "1,2,3,4,E(-110)!"},
+	};
+	struct world *w = *state;
+	struct hyphae_clock *clock = marble_clock(w);
+
+	for (size_t i = 0; i < sizeof(timed) / sizeof(timed[0]); i++)
+		tell_four(w, timed[i].make, true, timed[i].expected);
+	marble_clock_done(clock);
+}
+
+/* ---- A05, A06: the last value, once ----------------------------------------------- */
+
+#define OP(name_, expression)                                                  \
+	static struct hyphae_cell *name_(struct hyphae_cell *input)            \
+	{                                                                      \
+		return expression;                                             \
+	}                                                                      \
+	struct semantic_##name_##_needs_semicolon
+
+OP(debounce3, hyphae_debounce(input, 3 * FRAME));
+OP(leading4, hyphae_throttle(input, 4 * FRAME, HYPHAE_LEADING));
+OP(trailing4, hyphae_throttle(input, 4 * FRAME, HYPHAE_TRAILING));
+OP(both4, hyphae_throttle(input, 4 * FRAME, HYPHAE_BOTH_EDGES));
+OP(audit4, hyphae_audit(input, 4 * FRAME));
+OP(sample4, hyphae_sample_time(input, 4 * FRAME));
+OP(delay3, hyphae_delay(input, 3 * FRAME, 8, HYPHAE_OVERFLOW_FAIL));
+OP(buffer4, hyphae_buffer_time(input, 4 * FRAME, 8, &hyphae_string, marble_join,
+			       MARBLE_TYPE(input)));
+OP(timeout9, hyphae_timeout(input, 9 * FRAME));
+
+static const marble_op timed_ops[] = {
+	debounce3, leading4, trailing4, both4,	  audit4,
+	sample4,   delay3,   buffer4,	timeout9,
+};
+
+#define TIMED (sizeof(timed_ops) / sizeof(timed_ops[0]))
+
+static void each_timed(struct world *w, const char *in,
+		       const char *const expected[TIMED])
+{
+	for (size_t i = 0; i < TIMED; i++)
+		marble_events(w, timed_ops[i], in, expected[i]);
+}
+
+static void a05_pending_is_told_at_completion(void **state)
+{
+	static const char *const expected[TIMED] = {
+		"---(b|)",    /* debounce */
+		"-a-|",	      /* throttle, the leading edge: none is pending */
+		"---(b|)",    /* the trailing one */
+		"-a-(b|)",    /* both */
+		"---(b|)",    /* audit */
+		"---(b|)",    /* sample_time */
+		"----ab|",    /* delay: all of it, late */
+		"---([ab]|)", /* buffer_time */
+		"-ab|",	      /* timeout */
+	};
+
+	each_timed(*state, "-ab|", expected);
+}
+
+static void a05_pending_is_told_in_the_frame_it_came_in(void **state)
+{
+	static const char *const expected[TIMED] = {
+		"-(a|)", "-(a|)",    "-(a|)", "-(a|)", "-(a|)",
+		"-(a|)", "----(a|)", "-(a|)", "-(a|)",
+	};
+
+	each_timed(*state, "-(a|)", expected);
+}
+
+static void a06_told_once(void **state)
+{
+	static const char *const expected[TIMED] = {
+		"----a----|",	 "-a-------|", "-----a---|",
+		"-a-------|",	 "-----a---|", "----a----|",
+		"----a-------|", "----a----|", "-a-------|",
+	};
+
+	each_timed(*state, "-a-------|", expected);
+}
+
+static void a06_not_again_at_a_failure(void **state)
+{
+	static const char *const expected[TIMED] = {
+		"----a----#", "-a-------#", "-----a---#",
+		"-a-------#", "-----a---#", "----a----#",
+		"----a----#", "----a----#", "-a-------#",
+	};
+
+	each_timed(*state, "-a-------#", expected);
+}
+
+/* Nor by an error that heals, by its healing, or later. */
+static void a06_not_again_after_an_error(void **state)
+{
+	marble_events(*state, debounce3, "-a------!--b-----|",
+		      "----a---!-----b--|");
+	marble_events(*state, trailing4, "-a------!--b-----|",
+		      "-----a--!------b-|");
+	marble_events(*state, both4, "-a------!--b-----|",
+		      "-a------!--b-----|");
+	marble_events(*state, audit4, "-a------!--b-----|",
+		      "-----a--!------b-|");
+	marble_events(*state, sample4, "-a------!--b-----|",
+		      "----a---!---b----|");
+	marble_events(*state, buffer4, "-a------!--b-----|",
+		      "----a---!---b----|");
+}
+
+/* ---- A07: two inners alive ---------------------------------------------------------- */
+
+struct inners {
+	struct world *world;
+	struct hyphae_cell *outer;
+	int64_t on_cleanup[4]; /* what to set outer to when inner i goes */
+	int64_t on_value[4];   /* and when it is told */
+	char events[128];      /* "+1-1+2" */
+	int code;
+};
+
+struct one_inner {
+	struct inners *inners;
+	int64_t number;
+};
+
+static void inners_note(struct inners *inners, char sign, int64_t number)
+{
+	size_t length = strlen(inners->events);
+
+	snprintf(inners->events + length, sizeof(inners->events) - length,
+		 "%c%lld", sign, (long long)number);
+}
+
+static void inner_set_outer(struct inners *inners, int64_t to)
+{
+	int r = to ? hyphae_int64_set(inners->outer, to) : 0;
+
+	if (r < 0)
+		inners->code = r;
+}
+
+static int inner_told(const struct hyphae_signal *signal, void *ctx)
+{
+	struct one_inner *one = ctx;
+
+	(void)signal;
+	inner_set_outer(one->inners, one->inners->on_value[one->number]);
+	return 0;
+}
+
+static void inner_cleanup(void *ctx)
+{
+	struct one_inner *one = ctx;
+
+	inners_note(one->inners, '-', one->number);
+	inner_set_outer(one->inners, one->inners->on_cleanup[one->number]);
+}
+
+static struct hyphae_cell *make_inner(const void *value_, void *ctx)
+{
+	struct inners *inners = ctx;
+	struct one_inner *one = malloc(sizeof(*one));
+	struct hyphae_cell *inner;
+	struct hyphae_subscription_options options = {
+		.fn = inner_told,
+		.ctx = one,
+		.drop = free,
+		.cleanup = inner_cleanup,
+	};
+
+	if (!one)
+		return NULL;
+	one->inners = inners;
+	one->number = *(const int64_t *)value_;
+	inner = hyphae_int64_new(inners->world->graph, one->number * 10);
+	inners_note(inners, '+', one->number);
+	if (!hyphae_subscribe_options(inner, &options))
+		inners->code = -errno;
+	return inner;
+}
+
+static void inners_begin(struct world *w, struct inners *inners)
+{
+	inners->world = w;
+	inners->outer = source(w, 1);
+}
+
+static struct hyphae_cell *inners_switch(struct inners *inners)
+{
+	return keep(inners->world,
+		    hyphae_switch_map(inners->outer, &hyphae_int64, make_inner,
+				      inners));
+}
+
+/* The report itself: the tear-down of 1 asks for 3 while 2 is on its way. */
+static void a07_tear_down_sets_the_outer(void **state)
+{
+	static struct inners inners;
+	struct world *w = *state;
+	struct log *log;
+
+	inners = (struct inners){.on_cleanup = {0, 3}};
+	inners_begin(w, &inners);
+	log = follow(w, inners_switch(&inners));
+	assert_string_equal(inners.events, "+1");
+	put(inners.outer, 2);
+	assert_int_equal(inners.code, 0);
+	assert_log(log, "10,20,30");
+	/* Clean-ups run when the wave that ended their subscription is over. */
+	assert_string_equal(inners.events, "+1+2-1+3-2");
+	/* outer, selector, switch, the inner of 3 */
+	assert_int_equal(live_cells(w), 4);
+	assert_int_equal(live_subs(w), 2);
+}
+
+/* Who is told of inner 1 (or 2) moves on at once. */
+static void a07_inner_sets_the_outer(void **state)
+{
+	static struct inners inners;
+	struct world *w = *state;
+	struct log *log;
+
+	inners = (struct inners){.on_value = {0, 2, 3}};
+	inners_begin(w, &inners);
+	log = follow(w, inners_switch(&inners));
+	put(inners.outer, 0);
+	put(inners.outer, 1);
+	assert_int_equal(inners.code, 0);
+	assert_int_equal(value(inners.outer), 3);
+	assert_log(log, "30,0,10,20,30");
+	assert_int_equal(live_cells(w), 4);
+	assert_int_equal(live_subs(w), 2);
+	/* Made in a function, they move on before anybody is told. */
+	assert_string_equal(inners.events, "+1+2+3-1-2+0-3+1+2+3-0-1-2");
+}
+
+/* Switched away from and back to within one batch, with the same inner. */
+static void a07_one_inner_after_every_batch(void **state)
+{
+	static struct inners inners;
+	struct world *w = *state;
+	struct log *log;
+
+	inners = (struct inners){.world = w};
+	inners_begin(w, &inners);
+	log = follow(w, inners_switch(&inners));
+	for (int64_t i = 0; i < 3; i++) {
+		begin_batch(w);
+		put(inners.outer, 3);
+		put(inners.outer, 2 - (i & 1));
+		put(inners.outer, 2 - !(i & 1));
+		end_batch(w);
+		assert_int_equal(live_cells(w), 4);
+		assert_int_equal(live_subs(w), 2);
+	}
+	assert_log(log, "10,20,10");
+	assert_string_equal(inners.events, "+1+2-1+1-2");
+}
+
+/* ---- A08: one order for all ----------------------------------------------------------- */
+
+static int set_two_after_one(struct log *log,
+			     const struct hyphae_signal *signal)
+{
+	if (signal->kind == HYPHAE_VALUE && hyphae_int64_of(signal) == 1)
+		return hyphae_int64_set(log->arg, 2);
+	return 0;
+}
+
+/* Followers before and behind the writer, of every operator, agree. */
+static void a08_one_order_below_every_operator(void **state)
+{
+	struct world *w = *state;
+	struct hyphae_cell *a = source(w, 0);
+	struct log *before[LINKS], *behind[LINKS];
+	struct hyphae_cell *cells[LINKS];
+
+	for (size_t i = 0; i < LINKS; i++) {
+		cells[i] = keep(w, links[i].make(w, a));
+		before[i] = follow_with(w, cells[i], NULL, NULL,
+					HYPHAE_SKIP_INITIAL);
+	}
+	follow_with(w, a, set_two_after_one, a, 0);
+	for (size_t i = 0; i < LINKS; i++)
+		behind[i] = follow_with(w, cells[i], NULL, NULL,
+					HYPHAE_SKIP_INITIAL);
+	put(a, 1);
+	put(a, 3);
+	for (size_t i = 0; i < LINKS; i++) {
+		assert_log(before[i], "1,2,3");
+		assert_log(behind[i], "1,2,3");
+	}
+}
+
+static int end_after_one(struct log *log, const struct hyphae_signal *signal)
+{
+	if (signal->kind != HYPHAE_VALUE || hyphae_int64_of(signal) != 1)
+		return 0;
+	return log->number ? hyphae_cell_fail(log->arg, -EIO, NULL)
+			   : hyphae_cell_complete(log->arg);
+}
+
+/* The end, too, comes after the value for those behind who asked for it. */
+static void a08_the_end_is_in_order(void **state)
+{
+	struct world *w = *state;
+
+	for (int fails = 0; fails < 2; fails++) {
+		struct hyphae_cell *a = source(w, 0);
+		struct node *d = derive(w, same, a);
+		struct log *first = follow(w, a), *below = follow(w, d->cell);
+		struct log *middle = follow_with(w, a, end_after_one, a, 0);
+		struct log *last = follow(w, a),
+			   *last_below = follow(w, d->cell);
+		const char *expected = fails ? "0,1,E(-5)!" : "0,1,C";
+
+		middle->number = fails;
+		put(a, 1);
+		assert_log(first, expected);
+		assert_log(middle, expected);
+		assert_log(last, expected);
+		assert_log(below, expected);
+		assert_log(last_below, expected);
+		assert_int_equal(hyphae_int64_set(a, 2), -ESHUTDOWN);
+	}
+}
+
+/* Three writers in one wave, each of the cell that all follow. */
+static int add_ten_below_hundred(struct log *log,
+				 const struct hyphae_signal *signal)
+{
+	int64_t now = hyphae_int64_of(signal);
+
+	return now < 50 ? hyphae_int64_set(log->arg, now + log->number) : 0;
+}
+
+static void a08_several_writers(void **state)
+{
+	struct world *w = *state;
+	struct hyphae_cell *a = source(w, 100);
+	struct log *log[7];
+
+	for (int i = 0; i < 7; i++) {
+		log[i] = follow_with(w, a, i % 2 ? add_ten_below_hundred : NULL,
+				     a, HYPHAE_SKIP_INITIAL);
+		log[i]->number = 10 * (i + 1);
+	}
+	put(a, 1);
+	/* One wave for what they wrote in one: the last one's value. */
+	for (int i = 0; i < 7; i++)
+		assert_log(log[i], "1,61");
+}
+
+/* ---- A13: lists that change while they are walked --------------------------------------- */
+
+enum { WALKERS = 5 };
+
+struct walker {
+	struct walk *walk;
+	int number;
+	unsigned int calls;
+	unsigned char canary[16];
+};
+
+struct walk {
+	struct world *world;
+	struct hyphae_cell *cell[2];
+	struct walker *walker[WALKERS];
+	struct hyphae_subscription *subscription[WALKERS];
+	int actor;	   /* -1: nobody acts */
+	unsigned int mask; /* whom it ends */
+	unsigned int add;  /* how many it subscribes */
+	unsigned int called, added, freed, bad;
+};
+
+static int added_call(const struct hyphae_signal *signal, void *ctx)
+{
+	struct walk *walk = ctx;
+
+	(void)signal;
+	walk->added++;
+	return 0;
+}
+
+static void walker_drop(void *ctx)
+{
+	struct walker *walker = ctx;
+
+	walker->walk->freed |= 1u << walker->number;
+	memset(walker->canary, 0, sizeof(walker->canary));
+	free(walker);
+}
+
+static int walker_call(const struct hyphae_signal *signal, void *ctx)
+{
+	struct walker *walker = ctx;
+	struct walk *walk = walker->walk;
+
+	(void)signal;
+	walker->calls++;
+	walk->called |= 1u << walker->number;
+	if (walk->actor == walker->number) {
+		for (int i = 0; i < WALKERS; i++)
+			if (walk->mask & 1u << i &&
+			    hyphae_unsubscribe(walk->subscription[i]) != 0)
+				walk->bad++;
+		for (unsigned int i = 0; i < walk->add; i++)
+			if (!hyphae_subscribe(walk->cell[i % 2], added_call,
+					      walk))
+				walk->bad++;
+	}
+	/* Its own context is there until it has returned. */
+	for (size_t i = 0; i < sizeof(walker->canary); i++)
+		walk->bad += walker->canary[i] != 0x5a;
+	return 0;
+}
+
+static void walk_begin(struct walk *walk)
+{
+	for (int i = 0; i < WALKERS; i++) {
+		struct walker *walker = malloc(sizeof(*walker));
+
+		assert_non_null(walker);
+		*walker = (struct walker){.walk = walk, .number = i};
+		memset(walker->canary, 0x5a, sizeof(walker->canary));
+		walk->walker[i] = walker;
+		walk->subscription[i] = hyphae_subscribe_with(
+			walk->cell[i % 2], walker_call, walker, walker_drop,
+			HYPHAE_SKIP_INITIAL);
+		assert_non_null(walk->subscription[i]);
+	}
+}
+
+static void walk_once(struct walk *walk, int64_t *number)
+{
+	const unsigned int all = (1u << WALKERS) - 1;
+	unsigned int late = all & ~((2u << walk->actor) - 1);
+
+	walk->called = walk->added = walk->freed = 0;
+	walk_begin(walk);
+	put(walk->cell[0], ++*number);
+	assert_int_equal(walk->bad, 0);
+	/* Those behind the actor whom it ended were not called. */
+	assert_int_equal(walk->called, all & ~(late & walk->mask));
+	assert_int_equal(walk->freed, walk->mask);
+	assert_int_equal(walk->added, walk->add);
+	walk->called = walk->added = 0;
+	walk->actor = -1;
+	put(walk->cell[0], ++*number);
+	assert_int_equal(walk->called, all & ~walk->mask);
+	assert_int_equal(walk->added, walk->add);
+	assert_int_equal(hyphae_unsubscribe_all(walk->cell[0]), 0);
+	assert_int_equal(hyphae_unsubscribe_all(walk->cell[1]), 0);
+	assert_int_equal(walk->freed, all);
+	assert_int_equal(live_subs(walk->world), 0);
+}
+
+/*
+ * Each of five subscribers, on one cell or in turns on two, ends each subset
+ * of them, itself included, and adds none or three.
+ */
+static void every_subset(struct world *w, bool two_cells)
+{
+	struct hyphae_cell *a = source(w, 0);
+	struct node *d = derive(w, same, a);
+	struct walk walk = {.world = w};
+	int64_t number = 0;
+
+	walk.cell[0] = a;
+	walk.cell[1] = two_cells ? d->cell : a;
+	for (int actor = 0; actor < WALKERS; actor++)
+		for (unsigned int mask = 0; mask < 1u << WALKERS; mask++)
+			for (unsigned int add = 0; add <= 3; add += 3) {
+				walk.actor = actor;
+				walk.mask = mask;
+				walk.add = add;
+				walk_once(&walk, &number);
+			}
+}
+
+static void a13_every_subset_of_one_cell(void **state)
+{
+	every_subset(*state, false);
+}
+
+static void a13_every_subset_of_two_cells(void **state)
+{
+	struct world *w = *state;
+
+	/* Depth first, those of the lower cell have been called before. */
+	if (!w->eager)
+		every_subset(w, true);
+}
+
+/* ---- A16: what is left of many ------------------------------------------------------------ */
+
+enum { CROWD = 5000 };
+
+struct crowd {
+	unsigned int next; /* the one that has to come now */
+	unsigned int wrong, calls;
+	bool gone[CROWD];
+};
+
+struct one_of_many {
+	struct crowd *crowd;
+	unsigned int number;
+};
+
+static int in_turn(const struct hyphae_signal *signal, void *ctx)
+{
+	struct one_of_many *one = ctx;
+	struct crowd *crowd = one->crowd;
+
+	(void)signal;
+	while (crowd->next < CROWD && crowd->gone[crowd->next])
+		crowd->next++;
+	crowd->wrong += crowd->next != one->number;
+	crowd->next = one->number + 1;
+	crowd->calls++;
+	return 0;
+}
+
+/* Two thirds go, in an order without order; the rest keeps its own. */
+static void a16_order_of_those_who_stay(void **state)
+{
+	static struct one_of_many one[CROWD];
+	static struct hyphae_subscription *s[CROWD];
+	static struct crowd crowd;
+	struct world *w = *state;
+	struct hyphae_cell *a = source(w, 0);
+	unsigned int left = CROWD;
+
+	memset(&crowd, 0, sizeof(crowd));
+	for (unsigned int i = 0; i < CROWD; i++) {
+		one[i] = (struct one_of_many){&crowd, i};
+		s[i] = hyphae_subscribe_with(a, in_turn, &one[i], NULL,
+					     HYPHAE_SKIP_INITIAL);
+		assert_non_null(s[i]);
+	}
+	for (unsigned int i = 0; i < CROWD; i++) {
+		unsigned int at = (i * 1999u) % CROWD; /* each of them once */
+
+		if (at % 3 == 0)
+			continue;
+		assert_int_equal(hyphae_unsubscribe(s[at]), 0);
+		crowd.gone[at] = true;
+		left--;
+	}
+	put(a, 1);
+	assert_int_equal(crowd.calls, left);
+	assert_int_equal(crowd.wrong, 0);
+	assert_int_equal(targets(a), left);
+	assert_int_equal(hyphae_unsubscribe_all(a), 0);
+	assert_int_equal(targets(a), 0);
+}
+
+/* The same of derived cells, released in an order without order. */
+static void a16_derived_cells_of_one_source(void **state)
+{
+	static struct hyphae_cell *cells[CROWD];
+	struct world *w = *state;
+	struct hyphae_cell *a = source(w, 0);
+	size_t left = CROWD;
+
+	for (unsigned int i = 0; i < CROWD; i++) {
+		cells[i] = map_link(w, a);
+		assert_non_null(cells[i]);
+	}
+	assert_int_equal(targets(a), CROWD);
+	for (unsigned int i = 0; i < CROWD; i++) {
+		unsigned int at = (i * 1999u) % CROWD;
+
+		assert_int_equal(hyphae_cell_unref(cells[at]), 0);
+		cells[at] = NULL;
+		assert_int_equal(targets(a), --left);
+		if (left % 1000 == 1) {
+			put(a, (int64_t)i + 1);
+			for (unsigned int k = 0; k < CROWD; k++)
+				if (cells[k])
+					assert_int_equal(value(cells[k]),
+							 i + 1);
+		}
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		CASE(a01_chains_of_every_operator),
+		CASE(a01_chains_of_events),
+		CASE(a01_ledger),
+		CASE(a01_relay_of_subscribers),
+		CASE(a02_dominoes),
+		CASE(a02_dominoes_of_scopes),
+		CASE(a02_dominoes_of_timers),
+		CASE(a02_lazy_chain_falls_asleep),
+		CASE(a03_legs_end_from_inside),
+		CASE(a03_inners_end_at_once),
+		CASE(a04_every_operator),
+		CASE(a04_every_operator_of_time),
+		CASE(a05_pending_is_told_at_completion),
+		CASE(a05_pending_is_told_in_the_frame_it_came_in),
+		CASE(a06_told_once),
+		CASE(a06_not_again_at_a_failure),
+		CASE(a06_not_again_after_an_error),
+		CASE(a07_tear_down_sets_the_outer),
+		CASE(a07_inner_sets_the_outer),
+		CASE(a07_one_inner_after_every_batch),
+		CASE(a08_one_order_below_every_operator),
+		CASE(a08_the_end_is_in_order),
+		CASE(a08_several_writers),
+		CASE(a13_every_subset_of_one_cell),
+		CASE(a13_every_subset_of_two_cells),
+		CASE(a16_order_of_those_who_stay),
+		CASE(a16_derived_cells_of_one_source),
+	};
+
+	return cmocka_run_group_tests_name("reports", tests, NULL, NULL);
+}
