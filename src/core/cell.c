@@ -131,6 +131,8 @@ int hyphae_cell_unref(struct hyphae_cell *handle)
 
 /* ---- write --------------------------------------------------------------- */
 
+#define F_NO_FAST_WRITE (F_DERIVED | F_ENDED | F_DEAD)
+
 /* What a fast write left to do: waves that subscribers asked for, the dead. */
 static NOINLINE int finish_slowly(struct hy_graph *g, int r)
 {
@@ -168,7 +170,7 @@ static NOINLINE bool write_batched(struct hy_graph *g, struct hy_cell *c,
 {
 	struct hy_batch *batch = g->solo.batches;
 
-	return batch->graph == g && !(c->flags & F_EVENT) &&
+	return batch->graph == g && !(c->flags & (F_NO_FAST_WRITE | F_EVENT)) &&
 	       hy_log_put_plain(g, &batch->log, c, word);
 }
 
@@ -184,12 +186,11 @@ static ALWAYS_INLINE int write_word(struct hyphae_cell *handle,
 	if (unlikely(c->type != type))
 		return -EINVAL;
 	g = hy_graph_of(c);
-	if (likely(!(c->flags & (F_DERIVED | F_ENDED | F_DEAD)))) {
-		if (likely(!g->busy))
-			return write_fast(g, c, type, word);
-		if (g->busy == BUSY_BATCH && write_batched(g, c, word))
-			return 0;
-	}
+	/* `busy` first: the flags of a shared graph's cell need its lock. */
+	if (likely(!g->busy) && likely(!(c->flags & F_NO_FAST_WRITE)))
+		return write_fast(g, c, type, word);
+	if (g->busy == BUSY_BATCH && write_batched(g, c, word))
+		return 0;
 	return hy_write(g, handle, type, LOG_VALUE, word, NULL);
 }
 
