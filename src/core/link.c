@@ -206,8 +206,18 @@ int hy_link_add(struct hy_graph *g, struct hy_derived *d, struct hy_cell *input,
 	return i;
 }
 
+static bool contains(const struct hy_list *list, const struct hy_cell *c)
+{
+	for (size_t i = 0; i < list->count; i++)
+		if (list->cells[i] == c)
+			return true;
+	return false;
+}
+
 bool hy_link_later(struct hy_graph *g, struct hy_derived *d)
 {
+	if (contains(&g->again, &d->cell))
+		return true; /* it has not been tried again yet */
 	if (d->cell.flags & F_AGAIN) {
 		hy_flags_set(&d->cell, 0, F_AGAIN);
 		return false;
