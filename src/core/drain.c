@@ -106,12 +106,21 @@ static bool nothing_left(const struct hy_graph *g)
 	       !g->posts;
 }
 
+/* After so many waves and the like the dead are freed, come what may. */
+#define REAP_TURNS 64
+
 /* All that is left: waves, the dead, what others left. */
 static void drain(struct hy_graph *g, unsigned int waves)
 {
 	struct suspects suspects = {.count = 0};
+	unsigned int turns = 0;
 
 	for (;;) {
+		/* Others may have so much to do that the dead pile up. */
+		if (hy_has_dead(g) && ++turns % REAP_TURNS == 0) {
+			suspects.count = 0;
+			hy_reap(g);
+		}
 		if (g->more.count) {
 			if (!g->pass_open)
 				hy_pass_open(g, 0);

@@ -163,13 +163,17 @@ void hy_cell_give_back(struct hy_graph *g, struct hy_cell *c)
 
 void hy_reap(struct hy_graph *g)
 {
-	/*
-	 * While drop functions run, another thread may make a cell that has to
-	 * be computed again, and release it: not while it is queued.
-	 */
-	while (g->freeing || !hy_queue_used(&g->queue)) {
+	for (;;) {
 		struct hy_sub *s = g->dead_subs;
 		struct hy_cell *c = g->dead_cells;
+
+		/*
+		 * While drop functions run, another thread may make a cell
+		 * that has to be computed again, and release it: not while it
+		 * is queued.
+		 */
+		if (!g->freeing && hy_queue_used(&g->queue))
+			c = NULL;
 
 		if (s) {
 			g->dead_subs = s->next_dead;

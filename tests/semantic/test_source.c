@@ -397,6 +397,44 @@ static void x03_generator_released_in_its_function(void **state)
 	assert_int_equal(c->drops, 1);
 }
 
+struct churn {
+	struct hyphae_cell *other;
+	unsigned long drops, most; /* of them that wait to be freed */
+};
+
+static void count_churn(void *ctx)
+{
+	((struct churn *)ctx)->drops++;
+}
+
+static int churn(struct log *log, const struct hyphae_signal *signal)
+{
+	struct churn *c = log->arg;
+	struct hyphae_subscription *sub;
+
+	if (signal->kind != HYPHAE_VALUE)
+		return 0;
+	sub = hyphae_subscribe_with(c->other, quiet, c, count_churn, 0);
+	hyphae_unsubscribe(sub);
+	if (log->calls - c->drops > c->most)
+		c->most = log->calls - c->drops;
+	return 0;
+}
+
+/* However long a propagation is, what has ended is freed. */
+static void w_the_dead_do_not_pile_up(void **state)
+{
+	struct world *world = *state;
+	struct counter *c = counter((struct counter){.next = 1, .end = 20001});
+	struct churn ended = {.other = source(world, 0)};
+	struct log *log =
+		follow_with(world, generator(world, c), churn, &ended, 0);
+
+	assert_int_equal(log->calls, 20001);
+	assert_int_equal(ended.drops, 20000);
+	assert_int_equal(ended.most, 64);
+}
+
 /* ---- just, failed, never ------------------------------------------------------ */
 
 static void just_failed_never(void **state)
@@ -598,6 +636,7 @@ int main(void)
 		CASE(generator_fails),
 		CASE(a30_endless_generator),
 		CASE(x03_generator_released_in_its_function),
+		CASE(w_the_dead_do_not_pile_up),
 		CASE(just_failed_never),
 		CASE(just_in_a_lazy_graph),
 		CASE(just_in_a_function),
