@@ -194,11 +194,18 @@ static bool has_news(const struct hy_cell *c)
 /* Somebody watches, or the cell is not of the plain kind. */
 static NOINLINE bool compute_slowly(struct hy_graph *g, struct hy_derived *d)
 {
+	/* A tracked function may run twice in a wave; subscribers wait yet. */
+	bool fired = d->cell.flags & F_NEWS && d->cell.subs;
+
 	if (hy_watched())
 		compute_watched(g, d);
 	else
 		compute_any(g, d);
-	return has_news(&d->cell);
+	if (likely(!fired))
+		return has_news(&d->cell);
+	if (has_news(&d->cell))
+		hy_spread(g, &d->cell);
+	return false;
 }
 
 /* The function did not just make a value, or the cell was released in it. */

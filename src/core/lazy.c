@@ -208,6 +208,13 @@ void hy_last_target(struct hy_graph *g, struct hy_cell *c)
 	attention(g, c);
 }
 
+void hy_wake_idle(struct hy_graph *g, struct hy_cell *c)
+{
+	need(g, c);
+	if (!c->targets)
+		attention(g, c);
+}
+
 struct hy_hooks {
 	hyphae_hook_fn first, last;
 	void *ctx;

@@ -28,6 +28,12 @@ static inline void hy_untargeted(struct hy_graph *g, struct hy_cell *c)
 		hy_last_target(g, c);
 }
 
+/*
+ * Wake an idle cell because somebody is about to read it, who may follow it
+ * then; if nobody does it goes idle again.  It is queued.
+ */
+void hy_wake_idle(struct hy_graph *g, struct hy_cell *c);
+
 /* Room in the lists for one more cell with F_LAZY or F_HOOKS. */
 bool hy_lazy_reserve(struct hy_graph *g);
 

@@ -2,6 +2,7 @@
 #include "core/track.h"
 
 #include "base/alloc.h"
+#include "core/lazy.h"
 #include "core/link.h"
 #include "core/queue.h"
 #include "core/wave.h"
@@ -18,7 +19,7 @@ void hy_track_begin(struct hy_tracker *t, struct hy_graph *g,
 	t->graph = g;
 	t->d = d;
 	t->matched = t->nextra = t->untracked = 0;
-	t->no_memory = t->unsettled = false;
+	t->no_memory = t->unsettled = t->idle = false;
 	hy_self.tracker = t;
 	__atomic_add_fetch(&hy_tracking, 1, __ATOMIC_RELAXED);
 }
@@ -66,15 +67,16 @@ static void note(struct hy_tracker *t, struct hy_cell *c)
 /* Something that the cell may depend on waits to be computed. */
 static void settle(struct hy_graph *g, struct hy_tracker *t, uint32_t height)
 {
-	if (g->drainer != hy_thread_of(g) || g->settling >= NESTED_MAX) {
-		t->unsettled = true;
-		return;
-	}
 	g->settling++;
 	hy_self.tracker = NULL;
 	hy_wave_below(g, height);
 	hy_self.tracker = t;
 	g->settling--;
+}
+
+static bool can_settle(struct hy_graph *g)
+{
+	return g->drainer == hy_thread_of(g) && g->settling < NESTED_MAX;
 }
 
 void hy_track_read(struct hy_graph *g, struct hy_cell *c)
@@ -84,10 +86,23 @@ void hy_track_read(struct hy_graph *g, struct hy_cell *c)
 	if (!t || t->graph != g || t->untracked)
 		return;
 	note(t, c);
-	if (!hy_queue_used(&g->queue) || !(c->flags & F_DERIVED))
+	if (!(c->flags & F_DERIVED))
 		return;
-	if (hy_queue_lowest(&g->queue) <= c->height)
+	if (c->flags & F_IDLE) {
+		if (can_settle(g))
+			hy_wake_idle(g, c);
+		else
+			t->idle = true; /* following it wakes it */
+	}
+	if (!hy_queue_used(&g->queue) || hy_queue_lowest(&g->queue) > c->height)
+		return;
+	if (can_settle(g))
 		settle(g, t, c->height);
+	else
+		t->unsettled = true;
+	/* It could not be computed there, or came to lie higher meanwhile. */
+	if (c->flags & F_QUEUED)
+		t->unsettled = true;
 }
 
 void hyphae_untracked_begin(void)

@@ -22,6 +22,7 @@ struct hy_tracker {
 	uint32_t untracked; /* hyphae_untracked_begin() */
 	bool no_memory;
 	bool unsettled; /* read something that was yet to be computed */
+	bool idle;	/* read something that was idle, and still is */
 };
 
 /* Runs that track, in the whole process: makes reading look here. */

@@ -68,7 +68,7 @@ static int relink(struct hy_graph *g, struct hy_derived *d,
 	if (r)
 		return r;
 	hy_flags_set(&d->cell, 0, F_AGAIN);
-	if (t->unsettled && raised) {
+	if (t->idle || (t->unsettled && raised)) {
 		hy_queue_push(&g->queue, d, F_VALUE_TOUCH);
 		return HY_KEEP;
 	}

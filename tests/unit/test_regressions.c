@@ -1261,6 +1261,102 @@ static void child_begins_with_records_of_its_own(void **state)
 	assert_int_equal(hyphae_graph_free(graph), 0);
 }
 
+/*
+ * A tracked function that read an idle cell was given -ENODATA, failed, and
+ * ran once more for each of them; each run noted the fire of its cell again,
+ * beyond the end of the array where waves keep that.
+ */
+#define IDLE_ROWS 80
+#define IDLE_WIDTH 20
+
+struct idle_row {
+	struct hyphae_cell *cells[IDLE_WIDTH];
+	struct idle_row *above;
+	int64_t runs, calls, last;
+};
+
+static int sum_of_above(void *ret, void *ctx)
+{
+	struct idle_row *row = ctx;
+	int64_t sum = 0, value;
+	size_t i;
+	int r;
+
+	for (i = 0; i < IDLE_WIDTH; i++) {
+		r = hyphae_int64_get(row->above->cells[i], &value);
+		if (r)
+			return r;
+		sum += value % 1009;
+	}
+	row->runs++;
+	*(int64_t *)ret = sum;
+	return 0;
+}
+
+static int note_last(const struct hyphae_signal *signal, void *ctx)
+{
+	struct idle_row *row = ctx;
+
+	row->calls++;
+	row->last = signal->kind == HYPHAE_VALUE ? hyphae_int64_of(signal) : -1;
+	return 0;
+}
+
+/* Returns the cell that sums up the last row. */
+static struct hyphae_cell *build_idle_rows(struct hyphae_graph *graph,
+					   struct idle_row *rows)
+{
+	size_t i, j;
+
+	for (j = 0; j < IDLE_WIDTH; j++)
+		rows[0].cells[j] = hyphae_int64_new(graph, 7);
+	for (i = 1; i <= IDLE_ROWS; i++) {
+		rows[i].above = &rows[i - 1];
+		for (j = 0; j < IDLE_WIDTH; j++)
+			rows[i].cells[j] = hyphae_computed(
+				graph, &hyphae_int64, sum_of_above, &rows[i]);
+	}
+	return rows[IDLE_ROWS].cells[0];
+}
+
+static void tracked_functions_wake_what_they_read(void **state)
+{
+	struct idle_row *rows = calloc(IDLE_ROWS + 1, sizeof(*rows));
+	struct idle_row *last = &rows[IDLE_ROWS];
+	struct hyphae_subscription *subscription;
+	struct hyphae_graph *graph;
+	struct hyphae_cell *sum;
+	int64_t expected = 7;
+	size_t i;
+
+	(void)state;
+	assert_non_null(rows);
+	graph = hyphae_graph_new(HYPHAE_SINGLE_THREAD | HYPHAE_LAZY);
+	assert_non_null(graph);
+	sum = build_idle_rows(graph, rows);
+	for (i = 0; i < IDLE_ROWS; i++)
+		expected = expected % 1009 * IDLE_WIDTH;
+	subscription = hyphae_subscribe(sum, note_last, last);
+	assert_non_null(subscription);
+	assert_int_equal(last->calls, 1);
+	assert_int_equal(last->last, expected);
+	/* Deeper than functions nest, and still each was given all at once. */
+	for (i = 1; i < IDLE_ROWS; i++)
+		assert_int_equal(rows[i].runs, IDLE_WIDTH);
+	assert_int_equal(last->runs, 1);
+	assert_int_equal(hyphae_int64_set(rows[0].cells[0], 8), 0);
+	assert_int_equal(last->calls, 2);
+	/* Without a follower all is idle again, and wakes as before. */
+	assert_int_equal(hyphae_unsubscribe(subscription), 0);
+	assert_int_equal(hyphae_int64_set(rows[0].cells[0], 7), 0);
+	assert_int_equal(last->runs, 2);
+	assert_non_null(hyphae_subscribe(sum, note_last, last));
+	assert_int_equal(last->calls, 3);
+	assert_int_equal(last->last, expected);
+	assert_int_equal(hyphae_graph_free(graph), 0);
+	free(rows);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -1296,6 +1392,7 @@ int main(void)
 		cmocka_unit_test(
 			report_is_empty_when_there_is_no_memory_for_it),
 		cmocka_unit_test(child_begins_with_records_of_its_own),
+		cmocka_unit_test(tracked_functions_wake_what_they_read),
 		TRAP_TEST};
 
 	return cmocka_run_group_tests_name("regressions", tests, NULL, NULL);
