@@ -38,7 +38,8 @@ hyphae_cell_new_at(struct hyphae_graph *graph, const struct hyphae_type *type,
 /*
  * An event source: it holds no value, it emits.  hyphae_cell_set() and its kin
  * emit; each emission counts, also an equal one, and in a batch each is kept,
- * in order: the first of each event goes with the batch's wave, the others
+ * in order: the first of each event goes with the batch's wave; from the first
+ * that would be the second of its event, or comes after the end of one, they
  * follow in waves of their own, in the same pass.
  * hyphae_cell_get() is -ENODATA (or an error's code), a subscriber is not
  * called with what was before it.  What map, filter and other stream operators
@@ -46,7 +47,9 @@ hyphae_cell_new_at(struct hyphae_graph *graph, const struct hyphae_type *type,
  *
  * Emissions that wait for a propagation on another thread, or for the
  * subscriber that makes them, do not coalesce; at most HYPHAE_EVENTS_MAX of
- * them wait in a graph, then hyphae_cell_set() is -EAGAIN.
+ * them wait in a graph, then hyphae_cell_set() is -EAGAIN (an event's end always
+ * has room, and so have batches).  Each error of a cell made of an event counts
+ * too, also an equal one; it stands until the next emission.
  *
  * Returns a new reference, or NULL with errno EINVAL, ESTALE or ENOMEM.
  */
