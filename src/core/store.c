@@ -49,9 +49,16 @@ static NOINLINE void store_slowly(struct hy_graph *g, struct hy_cell *c,
 /* Not one plain word that replaces another, with nobody to note it. */
 #define F_SLOW_WRITE (F_BOXED | F_EQUAL | F_NO_VALUE | F_SLOW_SPREAD)
 
-static NOINLINE uint64_t write_slowly(struct hy_graph *g, struct hy_cell *c,
-				      const struct hyphae_type *type,
-				      uint64_t word)
+/* In two registers, so that hy_write_value() saves none for the probe. */
+struct written {
+	uint64_t changed;
+	struct hy_cell *c;
+};
+
+static NOINLINE struct written write_slowly(struct hy_graph *g,
+					    struct hy_cell *c,
+					    const struct hyphae_type *type,
+					    uint64_t word)
 {
 	uint64_t changed = differs_by_function(g, c, type, word);
 
@@ -62,7 +69,7 @@ static NOINLINE uint64_t write_slowly(struct hy_graph *g, struct hy_cell *c,
 	} else if (c->flags & F_BOXED) {
 		hy_box_put(g, type, hy_box_of(word));
 	}
-	return changed;
+	return (struct written){changed, c};
 }
 
 HY_FRAME uint64_t hy_write_value(struct hy_graph *g, struct hy_cell *c,
@@ -78,8 +85,12 @@ HY_FRAME uint64_t hy_write_value(struct hy_graph *g, struct hy_cell *c,
 				hy_flags_set(c, F_VALUE_NEW, 0);
 		}
 	} else {
-		changed = write_slowly(g, c, type, word);
-		type = c->type; /* rather than keep it in a saved register */
+		struct written w = write_slowly(g, c, type, word);
+
+		changed = w.changed;
+		c = w.c;
+		g = hy_graph_of(c);
+		type = c->type;
 	}
 	hy_probe_write_value(g, c, type, changed);
 	HY_FRAME_END();

@@ -7,6 +7,7 @@
  *   map    source, map, subscriber
  *   chain  source, 10 maps, subscriber
  *   fan    a source with 10 subscribers
+ *   diamond  source, 10 maps, a combine of them, subscriber
  *   batch  a set in a batch
  */
 #include <hyphae/hyphae.h>
@@ -30,6 +31,26 @@ static int plus_one(void *ret, const void *input, void *ctx)
 	return 0;
 }
 
+static int sum(void *ret, const void *const *inputs, size_t count, void *ctx)
+{
+	int64_t total = 0;
+
+	(void)ctx;
+	for (size_t i = 0; i < count; i++)
+		total += *(const int64_t *)inputs[i];
+	*(int64_t *)ret = total;
+	return 0;
+}
+
+static struct hyphae_cell *diamond(struct hyphae_cell *source)
+{
+	struct hyphae_cell *sides[10];
+
+	for (int i = 0; i < 10; i++)
+		sides[i] = hyphae_map(source, &hyphae_int64, plus_one, NULL);
+	return hyphae_combine(sides, 10, &hyphae_int64, sum, NULL);
+}
+
 int main(int argc, char **argv)
 {
 	const char *shape = argc > 2 ? argv[1] : "set";
@@ -44,6 +65,8 @@ int main(int argc, char **argv)
 
 	for (int i = 0; i < maps; i++)
 		last = hyphae_map(last, &hyphae_int64, plus_one, NULL);
+	if (!strcmp(shape, "diamond"))
+		last = diamond(source);
 	for (int i = 0; i < subscribers; i++)
 		error |= !hyphae_subscribe(last, see, NULL);
 	for (long i = 1; i <= operations && !error; i++) {
