@@ -293,6 +293,7 @@ static bool outer_error(struct hy_graph *g, struct hy_derived *d)
 		return false;
 	for (uint32_t i = 1; i < d->fan_in->count; i++)
 		hy_take(d, i);
+	hy_flags_set(&d->cell, 0, F_AGAIN); /* there is no inner to follow */
 	hy_pass_error(g, d, 0);
 	return true;
 }
