@@ -12,11 +12,11 @@
 #   T=substring   only programs whose path contains it; if there is none,
 #                 only the tests whose name contains it
 #   SEED=n        is handed on to the programs
-#   LIMIT=s       seconds for a program (default 600)
+#   LIMIT=s       seconds for a program (default 900)
 
 set -u
 T=${T-}
-LIMIT=${LIMIT:-600}
+LIMIT=${LIMIT:-900}
 here=$(dirname "$0")
 work=$(mktemp -d)
 rm -f build/summary
