@@ -91,7 +91,8 @@ BENCH_DIRS := $(filter-out lib,$(notdir $(patsubst %/,%,$(wildcard bench/*/))))
 BENCH_DIRS := $(foreach d,$(BENCH_DIRS),$(if $(wildcard bench/$(d)/*.c),$(d)))
 BENCHES := $(sort $(basename $(notdir $(wildcard bench/*.c))) $(BENCH_DIRS))
 BENCH_LIB_OBJ := $(patsubst %.c,$(B)/obj/%.o,$(wildcard bench/lib/*.c))
-bench_obj = $(patsubst %.c,$(B)/obj/%.o,$(wildcard bench/$(1).c bench/$(1)/*.c))
+bench_obj = $(patsubst %.c,$(B)/obj/%.o,$(filter-out %.bpf.c,$(wildcard \
+	bench/$(1).c bench/$(1)/*.c)))
 
 BPF_SRC := $(wildcard bpf/*.bpf.c)
 SKEL := $(BPF_SRC:bpf/%.bpf.c=build/bpf/%.skel.h)
@@ -186,6 +187,12 @@ $(BENCHES:%=$(B)/bin/%): $(B)/bin/%: $$(call bench_obj,$$*) $(BENCH_LIB_OBJ) \
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_LDFLAGS) -rdynamic -o $@ $^ $(BENCH_LIBS)
 
+# What these need beside the library.
+$(B)/bin/attached: private BENCH_LIBS += -lbpf -lelf -lz
+$(B)/obj/bench/attached/trap.o: | build/bpf/empty.skel.h
+$(B)/bin/tool: private BENCH_LIBS += $(TOP_LIBS)
+$(B)/bin/tool: $(TOP_A)
+
 # ---- BPF and hyphae-top ---------------------------------------------------
 
 MULTIARCH := $(shell $(CC) -print-multiarch 2>/dev/null || true)
@@ -203,6 +210,11 @@ build/bpf/%.bpf.o: bpf/%.bpf.c | build/packages-build
 	$(Q)$(CLANG) $(BPF_CFLAGS) -MMD -MP -c -o $@ $<
 
 build/bpf/%.bpf.o: tests/e2e/%.bpf.c | build/packages-build
+	$(call say,BPF,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CLANG) $(BPF_CFLAGS) -MMD -MP -c -o $@ $<
+
+build/bpf/%.bpf.o: bench/attached/%.bpf.c | build/packages-build
 	$(call say,BPF,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CLANG) $(BPF_CFLAGS) -MMD -MP -c -o $@ $<

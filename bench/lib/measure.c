@@ -116,16 +116,29 @@ _Noreturn static void give_up(const char *what)
 	exit(EXIT_FAILURE);
 }
 
+static _Thread_local cpu_set_t before_pin;
+static _Thread_local bool pinned;
+
 void pin_to(int processor)
 {
 	cpu_set_t set;
 
+	if (!pinned && sched_getaffinity(0, sizeof(before_pin), &before_pin))
+		give_up("tell which processors it may use");
+	pinned = true;
 	if (processor < 0)
 		processor = sched_getcpu();
 	CPU_ZERO(&set);
 	CPU_SET((size_t)processor, &set);
 	if (sched_setaffinity(0, sizeof(set), &set))
 		give_up("stay on one processor");
+}
+
+void unpin(void)
+{
+	if (pinned && sched_setaffinity(0, sizeof(before_pin), &before_pin))
+		give_up("use all processors again");
+	pinned = false;
 }
 
 size_t processors(void)

@@ -64,10 +64,12 @@ double median(double *values, size_t count);
 double spread(double *values, size_t count);
 
 /*
- * Stay on one processor: moving costs more than most of what is measured.
+ * This thread stays on one processor: moving costs more than most of what is measured.
  * -1: the one it is on.  Ends the program if that cannot be.
  */
 void pin_to(int processor);
+/* Of this thread: as it was before; also for programs that it starts. */
+void unpin(void);
 
 /* How many processors the program may use, and which the nth of them is. */
 size_t processors(void);

@@ -380,8 +380,7 @@ static const struct {
 	{"diamond_100", 2.0},  {"diamond_1000", 2.0},
 	{"batch_1000", 2.0},   {"create", 2.0},
 	{"derive", 2.0},       {"subscribe", 2.0},
-	{"pipe_2", 1.0},
-	{"pipe_10", 0.7},
+	{"pipe_2", 1.0},       {"pipe_10", 0.7},
 	{"shared_set_1", 3.0}, {"shared_get", 1.5},
 	{"shared_map_1", 1.5}, {"shared_chain_1000", 1.5},
 	{"grid", 2.5},	       {"random_dag", 2.5},
@@ -440,6 +439,48 @@ static void test_speed_steady(void **state)
 		"11", "--floor", "churn");
 }
 
+static void test_contended_runs_each_bench(void **state)
+{
+	json_t *results;
+	char *lines;
+	int status;
+
+	(void)state;
+	REFUSES(2,
+		"contended: --grow takes a whole number from 1 to 256, "
+		"not \"x\".\n",
+		program("contended"), "--grow", "x");
+	lines = CAPTURE(&status, program("contended"), "--once", "--json");
+	assert_int_equal(status, 0);
+	results = results_of(lines);
+	has_result(results, "contended_cell", "ns", 0.5);
+	has_result(results, "contended_graphs", "ns", 1.8);
+	has_result(results, "contended_reader", "ns", 0.5);
+	has_result(results, "contended_reader_worst", "ns", 0.5);
+	assert_int_equal(json_object_size(results), 4);
+	json_decref(results);
+	free(lines);
+}
+
+static void test_tool_runs_each_bench(void **state)
+{
+	json_t *results;
+	char *lines;
+	int status;
+
+	(void)state;
+	lines = CAPTURE(&status, program("tool"), "--once", "--json");
+	assert_int_equal(status, 0);
+	results = results_of(lines);
+	has_result(results, "census", "bytes", 200);
+	has_result(results, "census_timed", "bytes", 0);
+	has_result(results, "tool_records", "per_second", 20e6);
+	has_result(results, "tool_many", "per_second", 0);
+	assert_int_equal(json_object_size(results), 4);
+	json_decref(results);
+	free(lines);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -458,6 +499,8 @@ int main(void)
 		cmocka_unit_test(test_speed_arguments),
 		cmocka_unit_test(test_speed_runs_each_bench),
 		cmocka_unit_test(test_speed_steady),
+		cmocka_unit_test(test_contended_runs_each_bench),
+		cmocka_unit_test(test_tool_runs_each_bench),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, run_teardown);
