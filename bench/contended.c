@@ -114,8 +114,11 @@ static void *work(void *ctx)
 	while (!atomic_load(&go))
 		;
 	start = clock_ns();
-	for (worker->done = 0; !atomic_load(&stop); worker->done += AT_ONCE)
+	worker->done = 0;
+	do {
 		worker->run(worker);
+		worker->done += AT_ONCE;
+	} while (!atomic_load(&stop));
 	worker->rate =
 		(double)worker->done * 1e9 / (double)(clock_ns() - start);
 	return NULL;

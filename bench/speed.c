@@ -35,6 +35,9 @@
 #define STEADY_WARM_UP 100
 /* Families of fewer elements than this say nothing about growth. */
 #define GROWTH_FROM 10
+#define BYTES_COUNT 1000000
+/* With --once: large graphs take long to make. */
+#define SIZE_ONCE 10000
 
 struct options {
 	bool json;
@@ -192,24 +195,40 @@ static void check_names(char **names, int count)
 	}
 }
 
+/* With --once the large ones are not so large. */
+static struct speed_case case_for(const struct speed_case *speed_case,
+				  const struct options *options)
+{
+	struct speed_case sized = *speed_case;
+
+	if (options->effort == &effort_once && sized.per_unit_growth &&
+	    sized.size > SIZE_ONCE)
+		sized.size = SIZE_ONCE;
+	return sized;
+}
+
 static void measure_all(const struct options *options, char **names, int count)
 {
 	const struct speed_case *speed_case;
 	struct family family = {0};
+	struct speed_case sized;
 	struct measured measured;
 	size_t i;
 
 	result_head(options->json);
 	/* First: what others leave behind would be used again. */
 	if (is_asked("bytes", names, count))
-		speed_tell_bytes(options->json);
+		speed_tell_bytes(options->effort == &effort_once ? SIZE_ONCE
+								 : BYTES_COUNT,
+				 options->json);
 	for (i = 0; (speed_case = speed_case_at(i)); i++) {
 		if (!is_asked(speed_case->name, names, count))
 			continue;
 		if (family.small &&
 		    !same_family(family.small->name, speed_case->name))
 			family_end(&family, options->json);
-		measured = measure(speed_case, options->effort);
+		sized = case_for(speed_case, options);
+		measured = measure(&sized, options->effort);
 		result_tell_measured(speed_case->name, speed_case->unit,
 				     speed_case->target, &measured,
 				     options->json);

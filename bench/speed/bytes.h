@@ -4,11 +4,12 @@
 #define BENCH_SPEED_BYTES_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 /*
- * Makes 1,000,000 sources, derived cells and subscriptions in a child, whose
+ * Makes `count` sources, derived cells and subscriptions in a child, whose
  * memory nobody else has used, and tells what its resident memory grew by.
  */
-void speed_tell_bytes(bool json);
+void speed_tell_bytes(size_t count, bool json);
 
 #endif
