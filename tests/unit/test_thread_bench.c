@@ -439,7 +439,6 @@ static void test_speed_steady(void **state)
 		"11", "--floor", "churn");
 }
 
-<<<<<<< Updated upstream
 static void test_contended_runs_each_bench(void **state)
 {
 	json_t *results;
@@ -480,7 +479,8 @@ static void test_tool_runs_each_bench(void **state)
 	assert_int_equal(json_object_size(results), 4);
 	json_decref(results);
 	free(lines);
-=======
+}
+
 /* What the shapes of the public benchmark must give, with little work. */
 static const struct {
 	const char *bench, *sum;
@@ -579,7 +579,6 @@ static void test_reactivity_arguments(void **state)
 		"reactivity: --style takes \"tracked\" or \"fixed\", not "
 		"\"old\".\n",
 		program("reactivity"), "--style", "old");
->>>>>>> Stashed changes
 }
 
 int main(void)
@@ -600,13 +599,10 @@ int main(void)
 		cmocka_unit_test(test_speed_arguments),
 		cmocka_unit_test(test_speed_runs_each_bench),
 		cmocka_unit_test(test_speed_steady),
-<<<<<<< Updated upstream
 		cmocka_unit_test(test_contended_runs_each_bench),
 		cmocka_unit_test(test_tool_runs_each_bench),
-=======
 		cmocka_unit_test(test_reactivity_arguments),
 		cmocka_unit_test(test_reactivity_computes_what_it_must),
->>>>>>> Stashed changes
 	};
 
 	return cmocka_run_group_tests(tests, NULL, run_teardown);
