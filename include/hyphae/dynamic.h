@@ -49,7 +49,8 @@ typedef int (*hyphae_computed_fn)(void *ret, void *ctx);
  *  - A cell that is read and has still to be computed in this wave is computed
  *    first: the function runs once a wave and sees nothing old.  (Where that
  *    would nest deeper than 32 functions, or another thread is propagating
- *    when the cell is made, the function runs a second time instead.)
+ *    when the cell is made, or what it reads is lazy and idle, the function
+ *    runs a second time instead.)
  *  - A cell may be made, read and released in the function.
  *  - It runs whatever its inputs hold; hyphae_cell_get() gives it their error
  *    codes.  A code that it returns and that an input holds is that input's
