@@ -70,7 +70,7 @@ void hy_sub_drop(struct hy_graph *g, struct hy_sub *s)
 {
 	struct hy_sub_own *own = s->flags & SUB_OWNS ? s->own : NULL;
 	void (*drop)(void *ctx) = own ? own->drop : s->drop;
-	struct hy_graph *saved;
+	struct hy_unlocked saved;
 
 	if (drop) {
 		saved = hy_guard_begin(g);

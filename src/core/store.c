@@ -11,7 +11,7 @@ static NOINLINE uint64_t differs_by_function(struct hy_graph *g,
 					     const struct hyphae_type *type,
 					     uint64_t word)
 {
-	struct hy_graph *saved;
+	struct hy_unlocked saved;
 	const void *held, *offered = &word;
 	bool equal;
 
@@ -208,7 +208,7 @@ void hy_problem(struct hy_graph *g, struct hy_cell *c, int code,
 
 	probe_error(at, code, message);
 	if (fn) {
-		struct hy_graph *saved = hy_guard_begin(g);
+		struct hy_unlocked saved = hy_guard_begin(g);
 
 		fn(&problem, ctx);
 		hy_guard_end(g, saved);

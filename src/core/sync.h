@@ -81,29 +81,8 @@ static inline void hy_unlock(struct hy_graph *g)
 }
 
 /*
- * Around a function of the user that may not write (compute, equal, copy,
- * drop): `saved = hy_guard_begin(g); fn(); hy_guard_end(g, saved);` with the
- * lock held before and after, not during.
- */
-static inline struct hy_graph *hy_guard_begin(struct hy_graph *g)
-{
-	struct hy_thread *t = hy_thread_of(g);
-	struct hy_graph *saved = t->guard;
-
-	t->guard = g;
-	hy_unlock(g);
-	return saved;
-}
-
-static inline void hy_guard_end(struct hy_graph *g, struct hy_graph *saved)
-{
-	hy_lock(g);
-	hy_thread_of(g)->guard = saved;
-}
-
-/*
- * The same in two steps, for a stretch with many calls: what they may do is
- * said once, the lock is let go of around each.
+ * For a stretch with many calls of functions of the user, by a drainer: what
+ * they may do (write, or not) is said once, the lock is let go of around each.
  */
 static inline struct hy_graph *hy_stretch_begin(struct hy_graph *g, bool guard)
 {
@@ -123,8 +102,9 @@ static inline void hy_stretch_end(struct hy_graph *g, struct hy_graph *saved)
 }
 
 /*
- * The same for a call that may come when nobody drains, without the lock: a
- * single-threaded graph is told not to start a write just so.
+ * For one call that may not write and may come when nobody drains: so a
+ * single-threaded graph is told, too, not to start a write just so.  This is
+ * without the lock; hy_guard_begin() is with it.
  */
 struct hy_unlocked {
 	struct hy_graph *graph;
@@ -152,6 +132,25 @@ static inline void hy_unlocked_end(struct hy_graph *g, struct hy_unlocked saved)
 		return;
 	hy_thread_of(g)->guard = saved.graph;
 	hy_busy(g, saved.busy, BUSY_GUARD);
+}
+
+/*
+ * Around a function of the user that may not write (compute, equal, copy,
+ * drop), with the lock held before and after, not during:
+ * `saved = hy_guard_begin(g); fn(); hy_guard_end(g, saved);`
+ */
+static inline struct hy_unlocked hy_guard_begin(struct hy_graph *g)
+{
+	struct hy_unlocked saved = hy_unlocked_begin(g);
+
+	hy_unlock(g);
+	return saved;
+}
+
+static inline void hy_guard_end(struct hy_graph *g, struct hy_unlocked saved)
+{
+	hy_lock(g);
+	hy_unlocked_end(g, saved);
 }
 
 static inline void hy_call_begin(struct hy_graph *g)

@@ -251,7 +251,7 @@ void hy_box_put(struct hy_graph *g, const struct hyphae_type *type,
 	if (__atomic_sub_fetch(&box->refs, 1, __ATOMIC_ACQ_REL))
 		return;
 	if (type->drop) {
-		struct hy_graph *saved = hy_guard_begin(g);
+		struct hy_unlocked saved = hy_guard_begin(g);
 
 		type->drop(box->payload);
 		hy_guard_end(g, saved);

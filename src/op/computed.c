@@ -79,7 +79,7 @@ static int relink(struct hy_graph *g, struct hy_derived *d,
 static void drop_made(struct hy_graph *g, struct hy_derived *d, void *out)
 {
 	const struct hyphae_type *type = d->cell.type;
-	struct hy_graph *saved;
+	struct hy_unlocked saved;
 
 	if (!type->drop)
 		return;

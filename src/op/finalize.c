@@ -17,7 +17,7 @@ static void tell(struct hy_graph *g, struct finalize *f,
 		 enum hyphae_end_kind kind)
 {
 	hyphae_finalize_fn fn = f->fn;
-	struct hy_graph *saved;
+	struct hy_unlocked saved;
 
 	if (!fn)
 		return;

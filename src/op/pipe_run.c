@@ -33,7 +33,7 @@ static inline uint64_t keep(const struct hy_stage *s, uint64_t word)
 static void put_inner(struct hy_graph *g, struct hy_stage *s,
 		      struct hy_box *box)
 {
-	struct hy_graph *saved;
+	struct hy_unlocked saved;
 
 	if (--box->refs)
 		return;

@@ -156,7 +156,7 @@ static int run_generator(struct hy_graph *g, struct hy_derived *d, void *out)
 static void drop_generator(struct hy_graph *g, void *ctx,
 			   void (*drop)(void *ctx))
 {
-	struct hy_graph *saved;
+	struct hy_unlocked saved;
 
 	if (!drop)
 		return;

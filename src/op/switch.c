@@ -44,7 +44,7 @@ static int check_inner(struct hy_graph *g, const struct hyphae_cell *handle,
 
 static void dispose(struct hy_graph *g, struct hyphae_scope *scope)
 {
-	struct hy_graph *saved;
+	struct hy_unlocked saved;
 
 	if (!scope)
 		return;

@@ -15,7 +15,7 @@ static struct hy_alarm *alarm_of(const struct hyphae_timer *handle)
 
 static void give_up(struct hy_graph *g, struct hy_alarm *alarm)
 {
-	struct hy_graph *saved = hy_guard_begin(g);
+	struct hy_unlocked saved = hy_guard_begin(g);
 
 	alarm->drop(alarm->ctx);
 	hy_guard_end(g, saved);
