@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "core/data.h"
 #include "core/drain.h"
+#include "core/fanout.h"
 #include "core/lazy.h"
 #include "core/queue.h"
 #include "core/release.h"
@@ -24,7 +25,8 @@ static bool make_room(struct hy_graph *g, uint32_t height, size_t edges)
 	    !hy_scope_reserve(g))
 		return false;
 	if (g->nsignals && (!hy_list_reserve(g, &g->more, g->nsignals) ||
-			    !hy_list_reserve(g, &g->again, g->nsignals)))
+			    !hy_list_reserve(g, &g->again, g->nsignals) ||
+			    !hy_fired_room(g, 0)))
 		return false;
 	return hy_stack_room(g, edges);
 }
@@ -326,7 +328,8 @@ static struct hy_derived *derived_new(struct hy_graph *g,
 static uint32_t height_over(const struct hy_graph *g,
 			    struct hyphae_cell *const *inputs, size_t count)
 {
-	uint32_t height = g->floor;
+	const struct hy_floor *floor = &hy_self.floor;
+	uint32_t height = floor->graph == g ? floor->height : 0;
 
 	for (size_t i = 0; i < count; i++)
 		if (hy_cell(inputs[i])->height > height)

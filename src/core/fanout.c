@@ -6,6 +6,7 @@
  */
 #include <stdio.h>
 
+#include "base/alloc.h"
 #include "core/extra.h"
 #include "core/fanout.h"
 #include "core/link.h"
@@ -382,6 +383,37 @@ HY_FRAME void hyphae_fanout_run(struct hyphae_fanout_call *f)
 }
 
 /* ---- deliver: subscribers, in order of subscription ----------------- */
+
+bool hy_fired_room(struct hy_graph *g, size_t more)
+{
+	size_t want = g->nsubscribed + more;
+	struct hy_fired *fired;
+
+	fired = hy_reserve_in(g->region, g->fired, &g->fired_capacity,
+			      g->nsignals ? 2 * want : want, sizeof(*fired));
+	if (!fired && want)
+		return false;
+	g->fired = fired;
+	return true;
+}
+
+/* F_GATHERED is free between a flush's gathering and the next. */
+void hy_fired_once(struct hy_graph *g)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < g->nfired; i++) {
+		struct hy_cell *c = g->fired[i].cell;
+
+		if (c->flags & F_GATHERED)
+			continue;
+		hy_flags_set(c, F_GATHERED, 0);
+		g->fired[kept++] = g->fired[i];
+	}
+	g->nfired = kept;
+	while (kept-- > 0)
+		hy_flags_set(g->fired[kept].cell, 0, F_GATHERED);
+}
 
 void hy_forget_fresh(struct hy_cell *c)
 {

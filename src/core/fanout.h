@@ -86,6 +86,16 @@ static inline void hy_spread(struct hy_graph *g, struct hy_cell *c)
 		hy_spread_many(g, e);
 }
 
+/*
+ * I7: room for `more` cells that get their first subscriber.  Twice: a cell
+ * that is tried again at the end of a wave (F_AGAIN) has what follows it fire
+ * a second time, until hy_fired_once().
+ */
+bool hy_fired_room(struct hy_graph *g, size_t more);
+
+/* Each cell that fired stands in the list once. */
+void hy_fired_once(struct hy_graph *g);
+
 /* I7: there is room. */
 static inline void hy_fired_add(struct hy_graph *g, struct hy_cell *c)
 {

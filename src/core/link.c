@@ -35,7 +35,7 @@ bool hy_stack_room(struct hy_graph *g, size_t edges)
 	if (!(g->flags & HYPHAE_EAGER))
 		return true;
 	stack = hy_reserve_in(g->region, g->stack, &g->stack_capacity,
-			      g->nedges + edges + g->ncells + 2,
+			      g->nedges + edges + g->ncells + 2 + g->nstack,
 			      sizeof(*stack));
 	if (stack)
 		g->stack = stack;
@@ -176,7 +176,7 @@ static int free_slot(struct hy_graph *g, struct hy_derived *d)
 {
 	struct hy_fan_in *in = d->fan_in;
 
-	for (uint32_t i = 0; i < in->count && i < 4; i++)
+	for (uint32_t i = 0; i < in->count; i++)
 		if (!in->edges[i].input)
 			return (int)i;
 	if (!fan_in_grow(g, d, in->count + 1))
@@ -259,6 +259,14 @@ void hy_link_remove(struct hy_graph *g, struct hy_derived *d, uint32_t i)
 	while (in->count && !in->edges[in->count - 1].input)
 		in->count--;
 	hy_cell_put(g, input);
+}
+
+bool hy_must_settle(struct hy_graph *g, struct hy_derived *d, bool raised)
+{
+	if (!raised || !hy_queue_used(&g->queue))
+		return false;
+	hy_queue_push(&g->queue, d, F_VALUE_TOUCH);
+	return true;
 }
 
 int hy_relink(struct hy_graph *g, struct hy_derived *d, uint32_t keep,

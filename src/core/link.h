@@ -12,7 +12,7 @@
 
 /*
  * I7: the eager stack has room for that many more edges, and a cell.  Parked
- * edges count too.
+ * edges count too, and what lies there now: its edge may have gone.
  */
 bool hy_stack_room(struct hy_graph *g, size_t edges);
 
@@ -53,13 +53,18 @@ static inline void hy_let_go(struct hy_graph *g, struct hy_cell *c)
  * For operators with OP_DYNAMIC.  hy_link_add(): follow one more input, in a
  * free slot or a new one; its place, or -ENOMEM, or -ELOOP when the cell would
  * follow itself by it (and nothing was linked).  If that raised the height,
- * *ret_raised is set: inputs may have to settle first, so ask to be computed
- * again (hy_queue_push()) and tell HY_KEEP.
+ * *ret_raised is set: inputs may have to settle first (hy_must_settle()).
  * The input counts as having brought what it holds.
  */
 int hy_link_add(struct hy_graph *g, struct hy_derived *d, struct hy_cell *input,
 		bool *ret_raised);
 void hy_link_remove(struct hy_graph *g, struct hy_derived *d, uint32_t i);
+
+/*
+ * The cell has linked inputs that may be yet to be computed in this wave.
+ * True: it is computed again after them; tell HY_KEEP.
+ */
+bool hy_must_settle(struct hy_graph *g, struct hy_derived *d, bool raised);
 
 /*
  * Keep the first `keep` inputs, let go of the others, and follow `cells`

@@ -150,35 +150,44 @@ static size_t lowest(const struct hy_queue *q)
 	return at;
 }
 
-size_t hy_queue_lowest(struct hy_queue *q)
+static struct hy_derived *take_first(struct hy_queue *q)
 {
-	if (q->hot)
-		return q->hot->cell.height;
-	if (q->lowest && q->lowest->first)
-		return q->lowest_at;
-	leave_lowest(q);
-	return lowest(q);
+	struct hy_derived *d = q->lowest->first;
+
+	q->lowest->first = d->next_queued;
+	q->count--;
+	return d;
 }
 
 /*
- * A cell whose height has grown while it waited (link.c) lies in the bucket
- * of its old height, and is put where it belongs when it is come across.
+ * Have `lowest` begin with the next to take.  A cell whose height has grown
+ * while it waited (link.c) lies in the bucket of its old height, and is put
+ * where it belongs when it is come across.
  */
-struct hy_derived *hy_queue_take(struct hy_queue *q)
+static void find_lowest(struct hy_queue *q)
 {
-	struct hy_derived *d;
-
 	for (;;) {
 		if (!q->lowest || !q->lowest->first) {
 			leave_lowest(q);
 			q->lowest_at = lowest(q);
 			q->lowest = &q->buckets[q->lowest_at];
 		}
-		d = q->lowest->first;
-		q->lowest->first = d->next_queued;
-		q->count--;
-		if (likely(d->cell.height == q->lowest_at))
-			return d;
-		put(q, d);
+		if (likely(q->lowest->first->cell.height == q->lowest_at))
+			return;
+		put(q, take_first(q));
 	}
+}
+
+size_t hy_queue_lowest(struct hy_queue *q)
+{
+	if (q->hot)
+		return q->hot->cell.height;
+	find_lowest(q);
+	return q->lowest_at;
+}
+
+struct hy_derived *hy_queue_take(struct hy_queue *q)
+{
+	find_lowest(q);
+	return take_first(q);
 }

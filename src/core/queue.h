@@ -21,7 +21,7 @@ void hy_queue_done(struct hy_queue *queue);
 void hy_queue_add(struct hy_queue *queue, struct hy_derived *d);
 /* The first of the lowest bucket, which has to be looked for. */
 struct hy_derived *hy_queue_take(struct hy_queue *queue);
-/* The lowest height at which a cell may wait; there is one. */
+/* The height of the next to take; there is one. */
 size_t hy_queue_lowest(struct hy_queue *queue);
 
 static inline bool hy_queue_used(const struct hy_queue *queue)

@@ -18,18 +18,6 @@
 #include "core/value.h"
 #include "core/wave.h"
 
-/* I7: a wave may note every subscribed cell. */
-static bool make_room(struct hy_graph *g)
-{
-	struct hy_fired *fired =
-		hy_reserve_in(g->region, g->fired, &g->fired_capacity,
-			      g->nsubscribed + 1, sizeof(*fired));
-
-	if (fired)
-		g->fired = fired;
-	return fired;
-}
-
 /*
  * What the cell is about to tell is what it holds already.  Not an event, which
  * is held by nobody and would be missed.
@@ -67,7 +55,7 @@ static struct hy_sub *sub_new(struct hy_graph *g, struct hy_cell *c,
 {
 	struct hy_sub *s;
 
-	if (!make_room(g) || !hy_scope_reserve(g))
+	if (!hy_fired_room(g, 1) || !hy_scope_reserve(g))
 		return NULL;
 	s = hy_slot_new(g, HY_CHUNK_SUBSCRIPTION);
 	if (!s)

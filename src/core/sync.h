@@ -26,6 +26,12 @@ struct hy_turn {
 	struct hy_turn *outer;
 };
 
+/* Cells that a thread makes in the graph lie above this height. */
+struct hy_floor {
+	struct hy_graph *graph;
+	uint32_t height;
+};
+
 /* What a thread carries with it. */
 struct hy_self {
 	struct hy_thread thread;    /* for all shared graphs */
@@ -33,6 +39,7 @@ struct hy_self {
 	struct hy_pass *last_pass;  /* its report waits to be taken */
 	struct hy_scope *scope;	    /* entered last; scope.c */
 	struct hy_tracker *tracker; /* of the run that notes its reads */
+	struct hy_floor floor;	    /* in a function of op/switch.c */
 	struct hy_watcher *watcher; /* its block of records; watch.c */
 	struct hy_anchor anchor;
 	uint32_t draining;     /* shared graphs whose drainer it is */

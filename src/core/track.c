@@ -64,19 +64,28 @@ static void note(struct hy_tracker *t, struct hy_cell *c)
 	extra[t->nextra++] = hy_hold(c);
 }
 
-/* Something that the cell may depend on waits to be computed. */
-static void settle(struct hy_graph *g, struct hy_tracker *t, uint32_t height)
-{
-	g->settling++;
-	hy_self.tracker = NULL;
-	hy_wave_below(g, height);
-	hy_self.tracker = t;
-	g->settling--;
-}
-
 static bool can_settle(struct hy_graph *g)
 {
 	return g->drainer == hy_thread_of(g) && g->settling < NESTED_MAX;
+}
+
+/*
+ * Something that the cell may depend on waits to be computed.  The reader goes
+ * above the cell first, and all that follows the reader above that, so that
+ * none of those is computed now, with what the reader was before.
+ */
+static void settle(struct hy_graph *g, struct hy_tracker *t, struct hy_cell *c)
+{
+	/* A cycle, or no memory: what follows it is told by relink(). */
+	if (hy_raise(g, t->d, c)) {
+		t->unsettled = true;
+		return;
+	}
+	g->settling++;
+	hy_self.tracker = NULL;
+	hy_wave_below(g, c->height);
+	hy_self.tracker = t;
+	g->settling--;
 }
 
 void hy_track_read(struct hy_graph *g, struct hy_cell *c)
@@ -97,7 +106,7 @@ void hy_track_read(struct hy_graph *g, struct hy_cell *c)
 	if (!hy_queue_used(&g->queue) || hy_queue_lowest(&g->queue) > c->height)
 		return;
 	if (can_settle(g))
-		settle(g, t, c->height);
+		settle(g, t, c);
 	else
 		t->unsettled = true;
 	/* It could not be computed there, or came to lie higher meanwhile. */

@@ -24,7 +24,7 @@
  *      unlinked: what dies is marked and waits in `graph->dead`.
  *  I7  No wave allocates: room for it is made when cells and subscriptions
  *      are (the queue for the greatest height, `fired` for every subscribed
- *      cell, the eager stack for every edge and cell, two boxes for every
+ *      cell and a retry of it, the eager stack for every edge and cell, two boxes for every
  *      derived cell of a boxed type).  Where others keep a cell's boxes, as a
  *      filter below it, a reader, or a subscription that is paused and has to
  *      know the previous value does, the next value needs a new one, and
@@ -445,7 +445,6 @@ struct hy_graph {
 	size_t nsignals;   /* cells with F_SIGNALS */
 	size_t nlazy;	   /* cells with F_LAZY or F_HOOKS */
 	bool lazy;	   /* derived cells are made lazy */
-	uint32_t floor;	   /* cells made now lie above this height */
 	uint32_t settling; /* nested reads of cells that must settle */
 
 	/* I6: what died and is not freed yet, oldest first; see release.c */

@@ -13,13 +13,14 @@
 void hy_wave(struct hy_graph *g)
 {
 	struct hy_graph *saved = hy_stretch_begin(g, true);
-	struct hy_derived *d;
+	struct hy_derived *d = hy_queue_pop(&g->queue);
 
-	do {
-		d = hy_queue_pop(&g->queue);
-		if (d)
-			hy_compute(g, d, true);
-	} while (unlikely(g->again.count) && hy_link_again(g));
+	if (d)
+		hy_compute(g, d, true);
+	while (unlikely(g->again.count) && hy_link_again(g)) {
+		hy_compute(g, hy_queue_pop(&g->queue), true);
+		hy_fired_once(g);
+	}
 	hy_stretch_end(g, saved);
 	if (g->nfired)
 		hy_deliver(g);

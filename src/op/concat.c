@@ -3,7 +3,6 @@
 #include <errno.h>
 
 #include "base/alloc.h"
-#include "core/queue.h"
 #include "op/many.h"
 
 /* All inputs, held; `next`: of concat the next one, of race 1 when linked. */
@@ -54,15 +53,6 @@ static int hear(struct hy_graph *g, struct hy_derived *d, uint32_t i, void *out)
 	return HY_VALUE;
 }
 
-/* Inputs that were just linked may have to settle: it is computed again. */
-static bool must_settle(struct hy_graph *g, struct hy_derived *d, bool raised)
-{
-	if (!raised || !hy_queue_used(&g->queue))
-		return false;
-	hy_queue_push(&g->queue, d, F_VALUE_TOUCH);
-	return true;
-}
-
 static void reset_choice(struct hy_graph *g, struct hy_derived *d)
 {
 	struct choice *s = d->ctx;
@@ -91,7 +81,7 @@ static int follow_next(struct hy_graph *g, struct hy_derived *d,
 	if (r < 0)
 		return r;
 	s->next++;
-	return must_settle(g, d, raised) ? HY_KEEP : 0;
+	return hy_must_settle(g, d, raised) ? HY_KEEP : 0;
 }
 
 static int run_concat(struct hy_graph *g, struct hy_derived *d, void *out)
@@ -155,7 +145,7 @@ static int run_race(struct hy_graph *g, struct hy_derived *d, void *out)
 		if (r)
 			return fail(g, d, s, r);
 		s->next = 1;
-		if (must_settle(g, d, raised))
+		if (hy_must_settle(g, d, raised))
 			return HY_KEEP;
 	}
 	if (!s->chosen && !choose(g, d))

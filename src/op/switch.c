@@ -70,7 +70,7 @@ static int inner_make(struct hy_graph *g, struct inner *inner, make_fn make,
 		      void *call, uint32_t height,
 		      const struct hyphae_type *type)
 {
-	uint32_t floor = g->floor;
+	struct hy_floor floor = hy_self.floor;
 	struct hyphae_cell *handle;
 	struct hy_scope *outer;
 	int r;
@@ -79,13 +79,14 @@ static int inner_make(struct hy_graph *g, struct inner *inner, make_fn make,
 	inner->scope = hy_scope_open(g, &outer);
 	if (!inner->scope)
 		return -ENOMEM;
-	g->floor = height > floor ? height : floor;
+	if (floor.graph != g || floor.height < height)
+		hy_self.floor = (struct hy_floor){g, height};
 	hy_call_begin(g);
 	errno = 0;
 	handle = make(call);
 	r = handle ? 0 : errno;
 	hy_call_end(g);
-	g->floor = floor;
+	hy_self.floor = floor;
 	hy_scope_close(g, inner->scope, outer);
 	errno = r;
 	r = check_inner(g, handle, type);
@@ -107,6 +108,7 @@ struct flatten {
 	int64_t calls;			/* the selector's value */
 	uint32_t max;			/* inners at once */
 	bool one;			/* the next one takes its place */
+	bool parted; /* the cell was idle; it does not follow the inners */
 	/*
 	 * The inner of input i of the cell is inners[i]; 0, where the
 	 * selector is, holds the one that is not linked yet.
@@ -233,9 +235,9 @@ static bool reserve(struct hy_region *region, struct flatten *s, uint32_t i)
 }
 
 /*
- * Follow the inner that the selector made.  0; HY_KEEP: not now, the cell is
- * computed again, higher up in this wave or later; HY_KEEP | HY_MORE: it
- * cannot be followed, and that is told; or an error.
+ * Follow the inner at 0, which the selector made.  0; HY_KEEP: not now, the
+ * cell is computed again, higher up in this wave or later; HY_KEEP | HY_MORE:
+ * it cannot be followed, and that is told; or an error.
  */
 static int link_inner(struct hy_graph *g, struct hy_derived *d,
 		      struct flatten *s)
@@ -259,10 +261,64 @@ static int link_inner(struct hy_graph *g, struct hy_derived *d,
 		return i;
 	s->inners[i] = s->inners[0];
 	s->inners[0] = (struct inner){NULL, NULL};
-	if (!raised || !hy_queue_used(&g->queue))
-		return 0;
-	hy_queue_push(&g->queue, d, F_VALUE_TOUCH);
-	return HY_KEEP;
+	return hy_must_settle(g, d, raised) ? HY_KEEP : 0;
+}
+
+/*
+ * The cell was idle and the selector was not, or had ended: the inners are
+ * still there, to be followed again.  0, HY_KEEP or an error, as above.
+ */
+static int link_again(struct hy_graph *g, struct hy_derived *d,
+		      struct flatten *s)
+{
+	bool raised = false;
+
+	for (uint32_t i = d->fan_in->count; i < s->capacity; i++) {
+		struct inner inner = s->inners[i];
+		int at;
+
+		if (!inner.cell)
+			continue;
+		at = hy_link_add(g, d, inner.cell, &raised);
+		if (at == -ELOOP) {
+			leave(g, s, i);
+			hy_cycle_found(g, &d->cell);
+			continue;
+		}
+		if (at < 0)
+			return at;
+		s->inners[i] = (struct inner){NULL, NULL};
+		s->inners[at] = inner;
+	}
+	s->parted = false;
+	return hy_must_settle(g, d, raised) ? HY_KEEP : 0;
+}
+
+/* It goes idle: the inners are kept, the first of them at 1. */
+static void part(struct hy_graph *g, struct hy_derived *d)
+{
+	struct flatten *s = d->ctx;
+	uint32_t at = 1;
+
+	(void)g;
+	for (uint32_t i = 1; i < s->capacity; i++) {
+		struct inner inner = s->inners[i];
+
+		if (!inner.cell)
+			continue;
+		s->inners[i] = (struct inner){NULL, NULL};
+		s->inners[at++] = inner;
+	}
+	s->parted = true;
+}
+
+/* Follow what is there to be followed; the same outcomes. */
+static int link_inners(struct hy_graph *g, struct hy_derived *d,
+		       struct flatten *s)
+{
+	int r = s->parted ? link_again(g, d, s) : 0;
+
+	return r ? r : link_inner(g, d, s);
 }
 
 /* Input i has brought something, or has ended: what to tell of it. */
@@ -306,7 +362,7 @@ static int run_switch(struct hy_graph *g, struct hy_derived *d, void *out)
 	s->cell = d;
 	if (outer_error(g, d))
 		return HY_KEEP;
-	r = link_inner(g, d, s);
+	r = link_inners(g, d, s);
 	if (r)
 		return r < 0 ? r : HY_KEEP;
 	if (d->fan_in->count < 2)
@@ -361,7 +417,7 @@ static int run_merge(struct hy_graph *g, struct hy_derived *d, void *out)
 	if (outer_told_error(g, d))
 		return HY_KEEP | HY_MORE;
 	/* Heard now and computed again, a value would be told twice. */
-	r = link_inner(g, d, s);
+	r = link_inners(g, d, s);
 	if (r)
 		return r;
 	r = hear_one(g, d, s, out);
@@ -384,6 +440,7 @@ static const struct hy_op op_switch = {
 	.name = "switch_map",
 	.run = run_switch,
 	.free = free_flat,
+	.reset = part,
 	.flags = OP_SIGNALS | OP_SHARES | OP_DYNAMIC | OP_KEEPS,
 	.fixed = 1,
 };
@@ -391,6 +448,7 @@ static const struct hy_op op_merge = {
 	.name = "merge_map",
 	.run = run_merge,
 	.free = free_flat,
+	.reset = part,
 	.flags = OP_SIGNALS | OP_SHARES | OP_DYNAMIC | OP_KEEPS,
 	.fixed = 1,
 };
@@ -527,10 +585,7 @@ static int next_try(struct hy_graph *g, struct hy_derived *d, struct retry *s)
 	r = hy_link_add(g, d, s->inner.cell, &raised);
 	if (r < 0)
 		return r;
-	if (!raised || !hy_queue_used(&g->queue))
-		return 0;
-	hy_queue_push(&g->queue, d, F_VALUE_TOUCH);
-	return HY_KEEP;
+	return hy_must_settle(g, d, raised) ? HY_KEEP : 0;
 }
 
 /* What the try that is followed has brought. */
