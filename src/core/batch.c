@@ -51,6 +51,8 @@ int hy_batch_begin(struct hy_graph *g)
 
 	if (hy_guarded(g))
 		return -EPERM;
+	if (g->freeing) /* it would be left behind */
+		return -ESTALE;
 	batch = hy_batch_of(g);
 	if (batch) {
 		batch->depth++;

@@ -294,6 +294,8 @@ static int write_locked(struct hy_graph *g, struct hy_cell *c, uint32_t what,
 		*ret_taken = true;
 		return write_now(g, c, what, word, error);
 	}
+	if (g->freeing) /* there is no next wave */
+		return -ESTALE;
 	/* A batch of a subscriber goes to the next wave, whatever happens. */
 	if (batch && g->drainer == hy_thread_of(g) &&
 	    !hy_log_room(g, &g->next, batch->log.count + 1))

@@ -168,7 +168,8 @@ int hyphae_graph_free(struct hyphae_graph *handle)
 		return -EBUSY;
 	}
 	r = dispose_scopes(g);
-	if (r || !hy_drain_begin(g)) {
+	/* What these called may have opened a batch. */
+	if (r || g->open_batches || !hy_drain_begin(g)) {
 		hy_unlock(g);
 		return -EBUSY;
 	}

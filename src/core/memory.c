@@ -64,7 +64,8 @@ static void add_chunk(struct hy_chunk *chunk, struct hyphae_graph_memory *m)
 			continue;
 		kind->count++;
 		kind->in_use += chunk->slot_bytes + cold;
-		if (cold)
+		/* A dead one may be half released. */
+		if (cold && !(((struct hy_cell *)slot)->flags & F_DEAD))
 			add_cell(slot, m);
 	}
 }

@@ -24,7 +24,7 @@ struct hy_posts *hy_posts_of(struct hy_graph *g)
 {
 	struct hy_posts *p = load_acquire(&g->posts), *none = NULL;
 
-	if (p)
+	if (p || g->freeing)
 		return p;
 	p = hy_zalloc(sizeof(*p));
 	if (!p)
@@ -117,14 +117,13 @@ static struct hy_graph *guard_of(struct hy_graph *g)
 	return hy_shared(g) ? g : NULL;
 }
 
-static void drop_left_over(struct hy_graph *g, struct left_over *left)
+static void drop_left_over(struct hy_graph *guard, struct left_over *left)
 {
 	for (unsigned int i = 0; i < left->count; i++) {
 		struct given_up *item = &left->items[i];
 
 		if (item->boxed)
-			hy_box_unref(guard_of(g), item->type,
-				     hy_box_of(item->word));
+			hy_box_unref(guard, item->type, hy_box_of(item->word));
 		hy_error_unref(item->error);
 	}
 }
@@ -280,9 +279,9 @@ static int post(struct hyphae_cell *handle, const struct hyphae_type *type,
 	struct hy_posts *p = hy_posts_of(g);
 	struct left_over left = {.count = 0};
 	bool wake = false;
-	int r = -ENOMEM;
+	int r = g->freeing ? -ESTALE : -ENOMEM;
 
-	if (p) {
+	if (p && !g->freeing) {
 		pthread_mutex_lock(&p->lock);
 		r = put(p, handle, id, type, what, word, error, &left);
 		wake = r == 0 && !p->told;
@@ -293,7 +292,7 @@ static int post(struct hyphae_cell *handle, const struct hyphae_type *type,
 		leave(&left, type, word, what, error);
 	if (wake)
 		hy_posts_wake(p);
-	drop_left_over(g, &left);
+	drop_left_over(guard_of(g), &left);
 	return r;
 }
 
@@ -319,15 +318,24 @@ int hyphae_cell_post(struct hyphae_cell *handle, const struct hyphae_type *type,
 		     const void *value)
 {
 	int r = hy_post_check(handle, type);
+	struct left_over left = {.count = 0};
+	struct hy_graph *guard;
 	uint64_t word;
 
 	if (r)
 		return r;
 	if (!value)
 		return -EINVAL;
-	r = hy_word_make(guard_of(hy_graph_of(hy_cell(handle))), type, value,
-			 NULL, &word);
-	return r ? r : post(handle, type, LOG_VALUE, word, NULL);
+	guard = guard_of(hy_graph_of(hy_cell(handle)));
+	r = hy_word_make(guard, type, value, NULL, &word);
+	if (r)
+		return r;
+	if (hy_cell(handle))
+		return post(handle, type, LOG_VALUE, word, NULL);
+	/* type->copy released the cell, or freed a single-threaded graph. */
+	leave(&left, type, word, LOG_VALUE, NULL);
+	drop_left_over(guard, &left);
+	return -ESTALE;
 }
 
 int hyphae_cell_post_complete(struct hyphae_cell *handle)

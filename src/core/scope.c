@@ -212,12 +212,10 @@ int hyphae_scope_leave(struct hyphae_scope *handle)
 	return 0;
 }
 
-struct hyphae_scope *hy_scope_open(struct hy_graph *g,
-				   struct hy_scope **ret_outer)
+struct hyphae_scope *hy_scope_open(struct hy_graph *g)
 {
 	struct hy_scope *scope = hy_slot_new(g, HY_CHUNK_SCOPE);
 
-	*ret_outer = hy_self.scope;
 	if (!scope)
 		return NULL;
 	store_release(&scope->id, hy_id_new(g));
@@ -228,14 +226,33 @@ struct hyphae_scope *hy_scope_open(struct hy_graph *g,
 	return handle_of(scope);
 }
 
-void hy_scope_close(struct hy_graph *g, struct hyphae_scope *handle,
-		    struct hy_scope *outer)
+void hy_scope_close(struct hy_graph *g, struct hyphae_scope *handle)
 {
-	struct hy_scope *scope = scope_of(handle);
+	struct hy_scope *scope = scope_of(handle), **at = &hy_self.scope;
 
-	hy_self.scope = outer;
+	/* What the function entered and did not leave stays entered. */
+	while (*at != scope)
+		at = &(*at)->outer;
+	*at = scope->outer;
 	scope->entered = false;
 	g->entered_scopes--;
+}
+
+struct hy_scope *hy_scopes_hide(void)
+{
+	struct hy_scope *hidden = hy_self.scope;
+
+	hy_self.scope = NULL;
+	return hidden;
+}
+
+void hy_scopes_show(struct hy_scope *hidden)
+{
+	struct hy_scope **at = &hy_self.scope;
+
+	while (*at)
+		at = &(*at)->outer;
+	*at = hidden;
 }
 
 bool hy_scope_each_derived(const struct hyphae_scope *handle,

@@ -25,13 +25,18 @@ void hy_scopes_free(struct hy_graph *g);
  * entered on this thread until it is closed.  NULL: no memory.  With the lock.
  * It is disposed by hyphae_scope_dispose(), without the lock.
  */
-struct hyphae_scope *hy_scope_open(struct hy_graph *g,
-				   struct hy_scope **ret_outer);
+struct hyphae_scope *hy_scope_open(struct hy_graph *g);
+/*
+ * What is made in between belongs to no scope of this thread's.  Scopes that
+ * callbacks enter meanwhile and do not leave stay entered.
+ */
+struct hy_scope *hy_scopes_hide(void);
+void hy_scopes_show(struct hy_scope *hidden);
+
 /* Its derived cells, until each() returns false; then it does too. */
 bool hy_scope_each_derived(const struct hyphae_scope *scope,
 			   bool (*each)(struct hy_cell *c, void *ctx),
 			   void *ctx);
-void hy_scope_close(struct hy_graph *g, struct hyphae_scope *scope,
-		    struct hy_scope *outer);
+void hy_scope_close(struct hy_graph *g, struct hyphae_scope *scope);
 
 #endif

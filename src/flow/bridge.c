@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "core/derive.h"
+#include "core/scope.h"
 #include "core/wave.h"
 
 /* ---- the inlet: a source whose values are signals ----------------------------- */
@@ -302,18 +303,18 @@ static struct hy_bridge *bridge_make(const struct order *o, int *ret)
 /* The first signals are staged, and wait. */
 static int bridge_subscribe(struct hy_bridge *b, struct hyphae_cell *cell)
 {
-	struct hy_scope *scope = hy_self.scope;
+	struct hy_scope *hidden;
 	struct hyphae_subscription *subscription;
 	int r;
 
 	/* Given back by bridge_left(), also when this fails. */
 	hy_bridge_ref(b);
 	hy_hub_enter_again(b->link->hub);
-	hy_self.scope = NULL;
+	hidden = hy_scopes_hide();
 	subscription =
 		hyphae_subscribe_with(cell, bridge_told, b, bridge_left, 0);
 	r = subscription ? 0 : -errno;
-	hy_self.scope = scope;
+	hy_scopes_show(hidden);
 	lock(b);
 	b->follow.subscription = subscription;
 	unlock(b);
@@ -324,7 +325,7 @@ static int bridge_subscribe(struct hy_bridge *b, struct hyphae_cell *cell)
 static struct hyphae_cell *inlet_make(struct hy_bridge *b,
 				      struct hyphae_graph *graph)
 {
-	struct hy_scope *scope = hy_self.scope;
+	struct hy_scope *hidden;
 	struct hy_bridged value = {.type = b->type};
 	struct hy_held first = {.type = NULL};
 
@@ -341,10 +342,10 @@ static struct hyphae_cell *inlet_make(struct hy_bridge *b,
 		value.any = 1;
 	}
 make:
-	hy_self.scope = NULL;
+	hidden = hy_scopes_hide();
 	b->inlet = b->event ? hyphae_event_new(graph, &hy_bridged_type)
 			    : hyphae_cell_new(graph, &hy_bridged_type, &value);
-	hy_self.scope = scope;
+	hy_scopes_show(hidden);
 	hy_held_drop(&first);
 	return b->inlet;
 }

@@ -5,16 +5,17 @@
 
 #include "core/drain.h"
 #include "core/log.h"
+#include "core/scope.h"
 
 int hy_kick_init(struct hy_kick *kick, struct hyphae_graph *graph,
 		 const char *name, hyphae_subscriber_fn fn, void *ctx,
 		 void (*left)(void *ctx))
 {
-	struct hy_scope *scope = hy_self.scope;
+	struct hy_scope *hidden;
 	int r = 0;
 
 	*kick = (struct hy_kick){.count = 0};
-	hy_self.scope = NULL;
+	hidden = hy_scopes_hide();
 	kick->cell = hyphae_int64_new(graph, 0);
 	if (!kick->cell) {
 		r = -errno;
@@ -26,7 +27,7 @@ int hy_kick_init(struct hy_kick *kick, struct hyphae_graph *graph,
 		if (!kick->subscription)
 			r = -errno;
 	}
-	hy_self.scope = scope;
+	hy_scopes_show(hidden);
 	return r;
 }
 

@@ -72,11 +72,10 @@ static int inner_make(struct hy_graph *g, struct inner *inner, make_fn make,
 {
 	struct hy_floor floor = hy_self.floor;
 	struct hyphae_cell *handle;
-	struct hy_scope *outer;
 	int r;
 
 	inner->cell = NULL;
-	inner->scope = hy_scope_open(g, &outer);
+	inner->scope = hy_scope_open(g);
 	if (!inner->scope)
 		return -ENOMEM;
 	if (floor.graph != g || floor.height < height)
@@ -87,7 +86,7 @@ static int inner_make(struct hy_graph *g, struct inner *inner, make_fn make,
 	r = handle ? 0 : errno;
 	hy_call_end(g);
 	hy_self.floor = floor;
-	hy_scope_close(g, inner->scope, outer);
+	hy_scope_close(g, inner->scope);
 	errno = r;
 	r = check_inner(g, handle, type);
 	if (r == 0)
