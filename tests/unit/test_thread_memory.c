@@ -204,7 +204,7 @@ static void in_storage(void **state)
 		together(hyphae_graph_new_with(&o));
 	/* And where there is hardly any: what does not fit is elsewhere. */
 	memset(store, 0, sizeof(store));
-	o.storage_bytes = HYPHAE_STORAGE_BYTES(0);
+	o.storage_bytes = HYPHAE_STORAGE_BYTES(1);
 	o.storage_flags = HYPHAE_STORAGE_SPILL;
 	together(hyphae_graph_new_with(&o));
 }
