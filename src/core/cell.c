@@ -345,7 +345,7 @@ static inline bool read_fast(const struct hyphae_cell *handle,
 
 	if (unlikely(!c || c->type != type || !ret_value ||
 		     load_relaxed(&c->flags) & F_SLOW_READ) ||
-	    hy_tracked())
+	    (hy_tracked() && !hy_track_quickly(c)))
 		return false;
 	word = load_acquire(&c->word);
 	memcpy(ret_value, &word, size);

@@ -122,7 +122,7 @@ void hy_edge_link(struct hy_graph *g, struct hy_edge *e,
 		e->prev = e;
 		input->deps = e;
 	}
-	if (owner->cell.flags & F_SIGNALS)
+	if (owner->cell.flags & F_SIGNALS && !(owner->op->flags & OP_BLIND))
 		hy_flags_set(input, F_TELLS, 0);
 	hy_cold_of(input)->refs++;
 	g->nedges++;

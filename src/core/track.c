@@ -7,7 +7,7 @@
 #include "core/queue.h"
 #include "core/wave.h"
 
-uint32_t hy_tracking;
+bool hy_tracking;
 
 /* Runs inside runs take stack; beyond this many a run is repeated instead. */
 #define NESTED_MAX 32
@@ -21,13 +21,11 @@ void hy_track_begin(struct hy_tracker *t, struct hy_graph *g,
 	t->matched = t->nextra = t->untracked = 0;
 	t->no_memory = t->unsettled = t->idle = false;
 	hy_self.tracker = t;
-	__atomic_add_fetch(&hy_tracking, 1, __ATOMIC_RELAXED);
 }
 
 void hy_track_end(struct hy_tracker *t)
 {
 	hy_self.tracker = t->outer;
-	__atomic_sub_fetch(&hy_tracking, 1, __ATOMIC_RELAXED);
 }
 
 /* The place where the cell says it was noted tells; others may write it. */
@@ -62,6 +60,26 @@ static void note(struct hy_tracker *t, struct hy_cell *c)
 	t->extra = extra;
 	hy_cold_of(c)->read_at = t->matched + t->nextra;
 	extra[t->nextra++] = hy_hold(c);
+}
+
+bool hy_track_quickly(struct hy_cell *c)
+{
+	struct hy_tracker *t = hy_self.tracker;
+	struct hy_graph *g = hy_graph_of(c);
+	const struct hy_fan_in *in;
+
+	if (t->graph != g || t->untracked)
+		return true;
+	if (hy_shared(g) || t->nextra ||
+	    (c->flags & F_DERIVED && hy_queue_used(&g->queue)))
+		return false;
+	in = t->d->fan_in;
+	if (t->matched < in->count && in->edges[t->matched].input == c) {
+		hy_cold_of(c)->read_at = t->matched++;
+		return true;
+	}
+	/* Once more the same. */
+	return t->matched && in->edges[t->matched - 1].input == c;
 }
 
 static bool can_settle(struct hy_graph *g)

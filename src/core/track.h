@@ -25,12 +25,12 @@ struct hy_tracker {
 	bool idle;	/* read something that was idle, and still is */
 };
 
-/* Runs that track, in the whole process: makes reading look here. */
-extern uint32_t hy_tracking __attribute__((visibility("hidden")));
+/* Has there ever been a cell that tracks?  Then reading has to look here. */
+extern bool hy_tracking __attribute__((visibility("hidden")));
 
 static inline bool hy_tracked(void)
 {
-	return unlikely(load_relaxed(&hy_tracking));
+	return unlikely(load_relaxed(&hy_tracking)) && hy_self.tracker;
 }
 
 /* From here to the end this thread's reads are those of `t`. */
@@ -56,6 +56,12 @@ static inline void hy_track_resume(struct hy_tracker *t)
 	if (unlikely(t != NULL))
 		hy_self.tracker = t;
 }
+
+/*
+ * In a tracked run: note that the cell is read, if that needs neither the lock
+ * nor a computation.  False: it does; nothing was noted.
+ */
+bool hy_track_quickly(struct hy_cell *c);
 
 /*
  * The thread is about to read the cell: note it, and have it settle first if

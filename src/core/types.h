@@ -234,6 +234,8 @@ enum hy_op_flags {
 	OP_MAKES = 128,
 	/* With OP_STREAM: it is the first input that has to be an event. */
 	OP_LEADS = 256,
+	/* OP_SIGNALS: does not ask what was brought, only what has ended. */
+	OP_BLIND = 1024,
 };
 
 /*

@@ -150,7 +150,7 @@ static const struct hy_op hy_op_computed = {
 	.name = "computed",
 	.run = run_computed,
 	.free = free_computed,
-	.flags = OP_SIGNALS | OP_DYNAMIC,
+	.flags = OP_SIGNALS | OP_DYNAMIC | OP_BLIND,
 };
 
 struct hyphae_cell *hyphae_computed_at(struct hyphae_graph *graph,
@@ -176,6 +176,7 @@ struct hyphae_cell *hyphae_computed_at(struct hyphae_graph *graph,
 	}
 	s->fn = fn;
 	s->ctx = ctx;
+	store_relaxed(&hy_tracking, true);
 	cell = hy_order(&order);
 	if (!cell)
 		hy_free(s);
