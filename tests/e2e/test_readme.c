@@ -158,12 +158,36 @@ static void test_headers(void **state)
 			 ">%s/header.c && "
 			 "gcc -std=c11 -pedantic -Wall -Wextra -Werror -I. "
 			 "-fsyntax-only %s/header.c 2>&1 && "
-			 "g++ -std=c++17 -Wall -Wextra -Werror -I. -x c++ "
+			 "g++ -std=c++17 -pedantic -Wall -Wextra -Werror "
+			 "-I. -x c++ "
 			 "-fsyntax-only %s/header.c 2>&1 || exit 1; done",
 			 temp_dir(), temp_dir(), temp_dir(), temp_dir());
 	printf("%s", said);
 	free(said);
 	assert_int_equal(status, 0);
+}
+
+/*
+ * What all headers together add to a program is little: counted in lines
+ * after the preprocessor, since time depends on the machine.
+ */
+static void test_headers_are_small(void **state)
+{
+	static const char count[] =
+		"printf '%s' | gcc -E -P -Iinclude -xc - | wc -l";
+	char *text;
+	int status, ours, others;
+
+	(void)state;
+	text = run_shell(&status, count, "#include <hyphae/hyphae.h>\\n");
+	ours = atoi(text);
+	free(text);
+	text = run_shell(&status, count,
+			 "#include <stdbool.h>\\n#include <stddef.h>\\n"
+			 "#include <stdint.h>\\n");
+	others = atoi(text);
+	free(text);
+	assert_in_range(ours - others, 1, 1500);
 }
 
 /* ---- C++ ------------------------------------------------------------------ */
@@ -259,9 +283,10 @@ static void test_uninstall(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_example),   TEST(test_installed), TEST(test_exports),
-		TEST(test_headers),   TEST(test_cpp),	    TEST(test_version),
-		TEST(test_uninstall),
+		TEST(test_example),	      TEST(test_installed),
+		TEST(test_exports),	      TEST(test_headers),
+		TEST(test_headers_are_small), TEST(test_cpp),
+		TEST(test_version),	      TEST(test_uninstall),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
