@@ -43,9 +43,10 @@ HYPHAE_API int hyphae_batch(struct hyphae_graph *graph, int (*fn)(void *ctx),
 
 /*
  * Propagate what is pending now: in a batch, what this thread has written so
- * far, and what was posted.  If another thread propagates, wait until it is done (two threads that
- * wait so for each other's graphs, from inside callbacks, wait for ever).
- * -EBUSY from inside a callback of this graph, and in a frame (frame.h).
+ * far, and what was posted.  If another thread propagates, wait until it is
+ * done (two threads that wait so for each other's graphs, from inside
+ * callbacks, wait for ever). -EBUSY from inside a callback of this graph, and
+ * in a frame (frame.h).
  */
 HYPHAE_API int hyphae_settle(struct hyphae_graph *graph);
 

@@ -47,9 +47,9 @@ hyphae_cell_new_at(struct hyphae_graph *graph, const struct hyphae_type *type,
  *
  * Emissions that wait for a propagation on another thread, or for the
  * subscriber that makes them, do not coalesce; at most HYPHAE_EVENTS_MAX of
- * them wait in a graph, then hyphae_cell_set() is -EAGAIN (an event's end always
- * has room, and so have batches).  Each error of a cell made of an event counts
- * too, also an equal one; it stands until the next emission.
+ * them wait in a graph, then hyphae_cell_set() is -EAGAIN (an event's end
+ * always has room, and so have batches).  Each error of a cell made of an event
+ * counts too, also an equal one; it stands until the next emission.
  *
  * Returns a new reference, or NULL with errno EINVAL, ESTALE or ENOMEM.
  */
@@ -149,9 +149,9 @@ HYPHAE_API int hyphae_string_get(const struct hyphae_cell *cell,
 /*
  * End a source cell.  Cells and subscribers that follow it get the signal
  * once, after the last value; nothing follows it.  `message` may be NULL;
- * `code` is -1 to -HYPHAE_ERRNO_MAX, else -EINVAL.  A value written before a failure in the same
- * batch is told first, in a wave of its own.  -ESHUTDOWN: it has ended before.
- * Probes: notify, error (for fail), fanout.
+ * `code` is -1 to -HYPHAE_ERRNO_MAX, else -EINVAL.  A value written before a
+ * failure in the same batch is told first, in a wave of its own.  -ESHUTDOWN:
+ * it has ended before.  Probes: notify, error (for fail), fanout.
  */
 HYPHAE_API int hyphae_cell_complete(struct hyphae_cell *cell);
 HYPHAE_API int hyphae_cell_fail(struct hyphae_cell *cell, int code,

@@ -171,8 +171,8 @@ HYPHAE_API int hyphae_timer_stop(struct hyphae_timer *timer);
  * to do: a timer of a monotonic clock is due, or writes wait that other
  * threads posted.  For poll(), epoll, or whatever the program's main loop
  * has; nothing is read from it.  (For a timer that was stopped or moved it may
- * become readable once all the same.)  It belongs to the graph and is closed with
- * it.  Returns it, or -EINVAL, -ESTALE, -ENOMEM, or what the kernel says
+ * become readable once all the same.)  It belongs to the graph and is closed
+ * with it.  Returns it, or -EINVAL, -ESTALE, -ENOMEM, or what the kernel says
  * (-EMFILE, ...).
  */
 HYPHAE_API int hyphae_graph_fd(struct hyphae_graph *graph);
@@ -188,9 +188,9 @@ HYPHAE_API int hyphae_graph_deadline(struct hyphae_graph *graph,
  * Do what is to be done: apply posted writes, then run the timers that are
  * due by now, at most HYPHAE_DISPATCH_MAX of them; if there are more, the
  * descriptor stays readable.  With any clock; nothing else runs the timers of
- * a monotonic one.  Returns how many timers ran, or -EINVAL, -ESTALE, -EBUSY inside
- * a callback of the graph, -ELOOP (hyphae_clock_set_limit()), or -ENOMEM: the
- * posted writes still wait.
+ * a monotonic one.  Returns how many timers ran, or -EINVAL, -ESTALE, -EBUSY
+ * inside a callback of the graph, -ELOOP (hyphae_clock_set_limit()), or
+ * -ENOMEM: the posted writes still wait.
  */
 #define HYPHAE_DISPATCH_MAX 1000
 HYPHAE_API int hyphae_graph_dispatch(struct hyphae_graph *graph);

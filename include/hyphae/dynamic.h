@@ -56,6 +56,7 @@ typedef int (*hyphae_computed_fn)(void *ret, void *ctx);
  *    codes.  A code that it returns and that an input holds is that input's
  *    error, with its message.
  *  - It completes when all that it read has ended, also when that is nothing.
+ *    So it does not fail for good: of an input that has, it reads the code.
  *  - Reads of cells of other graphs, reads in functions of other cells, in
  *    subscribers that are called meanwhile, in equal, copy and drop functions,
  *    and hyphae_untracked_begin() do not count.
@@ -90,8 +91,9 @@ typedef struct hyphae_cell *(*hyphae_switch_fn)(const void *value, void *ctx);
  *
  * An error of `outer` or of fn stands until `outer` changes; one of the inner
  * cell until that changes.  (An eager graph may call the functions of the old
- * inner cell with the new values before it switches.)  It fails for good when either does, and completes
- * when both have.  Two cells: it, and a `selector` that follows `outer`.
+ * inner cell with the new values before it switches.)  It fails for good when
+ * either does, and completes when both have.  Two cells: it, and a `selector`
+ * that follows `outer`.
  */
 #define hyphae_switch_map(outer, type, fn, ctx)                                \
 	hyphae_switch_map_at(outer, type, fn, ctx, HYPHAE_HERE)

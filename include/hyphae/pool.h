@@ -101,8 +101,8 @@ HYPHAE_API int hyphae_unsubscribe_parallel(struct hyphae_parallel *parallel);
 /*
  * The same, and wait until the call that is under way, if one is, has returned
  * and drop(ctx) too.  -EDEADLK inside that very call, or inside drop: it has
- * been ended, and will be over when the call has returned.  (Two subscribers that wait for
- * each other wait for ever.)
+ * been ended, and will be over when the call has returned.  (Two subscribers
+ * that wait for each other wait for ever.)
  */
 HYPHAE_API int
 hyphae_unsubscribe_parallel_wait(struct hyphae_parallel *parallel);

@@ -15,8 +15,8 @@
  * Posts are a state, not a queue: one value a cell waits, and a later one
  * replaces it.  So what waits is bounded by the number of cells, and the last
  * value posted is the one that is stored; of an event source the last event
- * is emitted (inputs keep them all: input.h).  The order between a post and a set
- * of the same thread is not kept: the post may come last.  What happens to
+ * is emitted (inputs keep them all: input.h).  The order between a post and a
+ * set of the same thread is not kept: the post may come last.  What happens to
  * posts is counted: hyphae_graph_post_counts().
  */
 #ifndef HYPHAE_POST_H
@@ -37,7 +37,9 @@ extern "C" {
 /*
  * Leave a copy of `*value` for a source cell.  From any thread and any
  * callback, also from a compute function.  type->copy runs on the calling
- * thread; so does type->drop for a value that this one replaces.
+ * thread; so does type->drop for a value that this one replaces.  (Of a
+ * single-threaded graph this thread may be another one, so a write in them is
+ * not refused there; it is not allowed either.)
  *
  * Returns 0, or -EINVAL (not a source, wrong type), -ESTALE, -ESHUTDOWN (the
  * cell has ended, or its end was posted), -ENOMEM.  A cell that ends or goes

@@ -51,8 +51,8 @@ hyphae_sequence_at(struct hyphae_graph *graph, const struct hyphae_type *type,
  * a value, 0 for the end, or a negative errno, which is for good; anything
  * else is -EINVAL).  It is called on the propagating thread, once a wave, and
  * may read, make and release cells; writing is -EPERM.  The end has a wave of
- * its own.  A follower that comes after all others have left goes on where these
- * stopped: a function cannot begin afresh.
+ * its own.  A follower that comes after all others have left goes on where
+ * these stopped: a function cannot begin afresh.
  *
  * It may be endless, and then it is up to the followers to end it, by
  * hyphae_take() and its kin, by HYPHAE_DETACH or hyphae_unsubscribe() in a

@@ -41,9 +41,10 @@ struct hyphae_stream;
 /*
  * What is taken from a stream.  Values up to 8 bytes without copy and drop lie
  * in the item; others are shared with the graph, by reference (copied, if the
- * graph lives in storage of the caller's: memory.h), and are not to be changed.  An item keeps what it refers to, also when the graph is gone,
- * until hyphae_item_release(); give every item back that was taken.  Do not
- * copy or move it: `signal` may point into it.
+ * graph lives in storage of the caller's: memory.h), and are not to be
+ * changed.  An item keeps what it refers to, also when the graph is gone, until
+ * hyphae_item_release(); give every item back that was taken.  Do not copy or
+ * move it: `signal` may point into it.
  */
 struct hyphae_item {
 	/* As a subscriber gets it: hyphae_int64_of(&item.signal) and so on. */

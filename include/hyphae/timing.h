@@ -174,8 +174,8 @@ enum hyphae_interval_flags {
 
 /*
  * How many periods have passed since it was made: an int64 cell, 0 at first,
- * then 1, 2, 3, ... for ever.  `flags` is 0 or HYPHAE_INTERVAL_COALESCE: when time
- * has jumped over several periods, that is told once, in the place of the
+ * then 1, 2, 3, ... for ever.  `flags` is 0 or HYPHAE_INTERVAL_COALESCE: when
+ * time has jumped over several periods, that is told once, in the place of the
  * last, and the difference of two values tells how many there were; without,
  * each is told, at its own time if the clock visits it.  A cell that is told
  * late stays in step.  EINVAL: a period of 0, other flags.
@@ -198,8 +198,8 @@ HYPHAE_API struct hyphae_cell *hyphae_after_at(struct hyphae_graph *graph,
  * The `count` values (at most HYPHAE_CAPACITY_MAX) of an array, of which it
  * keeps copies: the first at once, then one every `period_ns`; one period
  * after the last it completes.  Without values it completes at once.  In a
- * value cell equal neighbours are told once.  Lazy: begins with the first again.
- * EINVAL: no type, a period of 0, NULL; or what type->copy returned.
+ * value cell equal neighbours are told once.  Lazy: begins with the first
+ * again.  EINVAL: no type, a period of 0, NULL; or what type->copy returned.
  */
 #define hyphae_from_array(graph, type, values, count, period_ns)               \
 	hyphae_from_array_at(graph, type, values, count, period_ns, HYPHAE_HERE)
