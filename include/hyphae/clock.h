@@ -91,7 +91,8 @@ HYPHAE_API int hyphae_clock_set_limit(struct hyphae_clock *clock,
 /*
  * Have a graph follow a clock, of which it takes a reference.  Several may
  * follow one.  0, -EINVAL, -ESTALE, -ENOMEM; -EBUSY while it has timers, one
- * of them runs, or a frame is open.
+ * of them runs, or a frame is open: so it is best done before any cell is made
+ * (the debounce of a cell that holds a value has a timer at once).
  */
 HYPHAE_API int hyphae_graph_set_clock(struct hyphae_graph *graph,
 				      struct hyphae_clock *clock);

@@ -54,7 +54,9 @@ typedef int (*hyphae_computed_fn)(void *ret, void *ctx);
  *  - A cell may be made, read and released in the function.
  *  - It runs whatever its inputs hold; hyphae_cell_get() gives it their error
  *    codes.  A code that it returns and that an input holds is that input's
- *    error, with its message.
+ *    error, with its message.  So is -ENODATA, of an input without a value:
+ *    returned, it is an error as any other, which subscribers are told.
+ *  - An event holds nothing that could be read: read hyphae_hold() of it.
  *  - It completes when all that it read has ended, also when that is nothing.
  *    So it does not fail for good: of an input that has, it reads the code.
  *  - Reads of cells of other graphs, reads in functions of other cells, in
@@ -74,13 +76,18 @@ hyphae_computed_at(struct hyphae_graph *graph, const struct hyphae_type *type,
 HYPHAE_API void hyphae_untracked_begin(void);
 HYPHAE_API void hyphae_untracked_end(void);
 
-/* ---- cells of cells --------------------------------------------------------- */
+/*
+ * ---- cells of cells ---------------------------------------------------------
+ *
+ * What these make is a value cell, also of events: it holds the last value, and
+ * an equal one is no change.
+ */
 
 /*
  * The cell to follow for `value`: one that is made in the function, or any
- * other of the same graph.  The cells and subscriptions that it makes belong
- * to the operator, as if in a scope, and are released when that moves on; it
- * keeps a reference to what is returned.  NULL: an error, errno.
+ * other of the same graph.  The cells, subscriptions and timers that it makes
+ * belong to the operator, as if in a scope, and are released when that moves
+ * on; it keeps a reference to what is returned.  NULL: an error, errno.
  */
 typedef struct hyphae_cell *(*hyphae_switch_fn)(const void *value, void *ctx);
 

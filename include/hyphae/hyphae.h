@@ -30,7 +30,8 @@
  *            errno alone, so that constructors nest and one check at the end
  *            is enough.
  * Handles.   A handle is an opaque value; it points nowhere that you may
- *            read.  Using it after its object is gone is -ESTALE and never
+ *            read.  (One of another kind, which C lets pass through void *,
+ *            is not noticed.)  Using it after its object is gone is -ESTALE and never
  *            touches freed memory.  (A handle carries 16 bits of the object's
  *            id; one that has been stale while its place was taken by another
  *            object is mistaken for it once in 65,536 times.)

@@ -227,7 +227,10 @@ hyphae_subscription_cell(const struct hyphae_subscription *subscription);
 HYPHAE_API uint64_t
 hyphae_subscription_id(const struct hyphae_subscription *subscription);
 
-/* The value that a signal carries; undefined unless kind is HYPHAE_VALUE. */
+/*
+ * The value that a signal carries; undefined unless kind is HYPHAE_VALUE and
+ * type is the one of that name: neither is looked at here.
+ */
 static inline int64_t hyphae_int64_of(const struct hyphae_signal *signal)
 {
 	return *(const int64_t *)signal->value;
