@@ -362,9 +362,22 @@ check-e2e: ## the tests that run real tracers (root)
 	@$(SUBMAKE) $(JFLAG) CONFIG=release HYPHAE_PROBES=0 without
 	@$(RUN_TESTS) $(call in,release,$(E2E_TESTS))
 
-bench: ## build the benches and run those that measure
+bench: ## measure all: QUICK=1 in a minute, JSON=file for the lines
+	@$(SUBMAKE) $(JFLAG) CONFIG=release benches top
+	@$(if $(QUICK),,$(SUBMAKE) $(JFLAG) CONFIG=release HYPHAE_PROBES=0 \
+		build/release-noprobes/bin/speed)
+	@QUICK='$(QUICK)' JSON='$(JSON)' BUILD=build/release \
+		tests/tools/bench.sh $(BENCHES)
+
+.PHONY: bench-compare bench-plots
+bench-compare: ## BASE=revision: what is faster or slower since then?
+	@$(SUBMAKE) $(JFLAG) CONFIG=release build/release/bin/report
+	@CC='$(CC)' BUILD=build/release bench/compare.sh '$(BASE)' $(NEW)
+
+bench-plots: ## draw bench/plots/*.svg anew: how time grows
 	@$(SUBMAKE) $(JFLAG) CONFIG=release benches
-	@BUILD=build/release tests/tools/bench.sh $(BENCHES)
+	@QUICK='$(QUICK)' BUILD=build/release tests/tools/bench.sh --plots \
+		$(BENCHES)
 
 # ---- care -----------------------------------------------------------------
 

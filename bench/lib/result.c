@@ -61,7 +61,7 @@ static void put_value(double number)
 
 static void tell_person(const struct result *result, const char *what)
 {
-	printf("%-21s", result->bench);
+	printf("%-29s", result->bench);
 	put_value(result->value);
 	put_value(result->floor);
 	put_column(" %*.2f", 7, result->ratio);
@@ -85,7 +85,7 @@ static void tell_person(const struct result *result, const char *what)
 void result_head(bool json)
 {
 	if (!json)
-		printf("%-21s %10s %10s %7s %9s %8s\n", "bench", "measured",
+		printf("%-29s %10s %10s %7s %9s %8s\n", "bench", "measured",
 		       "floor", "ratio", "target", "spread");
 }
 

@@ -581,6 +581,96 @@ static void test_reactivity_arguments(void **state)
 		program("reactivity"), "--style", "old");
 }
 
+/* The lines of benches, for `report`. */
+static const char lines_of_a[] =
+	"{\"bench\":\"a\",\"ns\":10.0,\"floor_ns\":5.0,\"ratio\":2.0,"
+	"\"target\":1.5,\"spread\":0.01,\"unit\":\"set\"}\n"
+	"{\"bench\":\"b\",\"per_second\":100.0,\"target\":50.0,"
+	"\"at_least\":true}\n"
+	"{\"plot\":\"p\",\"side\":\"hyphae\",\"x\":10.0,\"ns\":5.0}\n"
+	"{\"plot\":\"p\",\"side\":\"hyphae\",\"x\":100.0,\"ns\":6.0}\n";
+static const char lines_of_b[] =
+	"{\"bench\":\"a\",\"ns\":12.0,\"spread\":0.01}\n"
+	"{\"bench\":\"b\",\"per_second\":99.5}\n"
+	"{\"bench\":\"c\",\"ns\":1.0}\n";
+
+static void write_lines(const char *name, const char *text)
+{
+	FILE *file = fopen(in_temp(name), "w");
+
+	assert_non_null(file);
+	fputs(text, file);
+	assert_int_equal(fclose(file), 0);
+}
+
+static char *report_of(const char *command)
+{
+	char *out;
+	int status;
+
+	write_lines("lines", lines_of_a);
+	out = run_shell(&status, "%s %s < %s", program("report"), command,
+			in_temp("lines"));
+	assert_int_equal(status, 0);
+	return out;
+}
+
+static void test_report_table(void **state)
+{
+	char *table = report_of("table");
+
+	(void)state;
+	assert_string_equal(table, "a                                  10.00   "
+				   "    5.00    2.00 <=    "
+				   "1.5    1.0 %  missed ns per set\n"
+				   "b                                 100.00   "
+				   "                 >=     "
+				   "50                  per_second\n");
+	free(table);
+}
+
+static void test_report_draws(void **state)
+{
+	char *ratios = report_of("ratios"), *growth = report_of("growth p x y");
+	int status;
+
+	(void)state;
+	assert_int_equal(strncmp(ratios, "<svg ", 5), 0);
+	assert_non_null(strstr(ratios, ">2.00</text>"));
+	assert_int_equal(strncmp(growth, "<svg ", 5), 0);
+	assert_non_null(strstr(growth, ">hyphae</text>"));
+	assert_string_equal(growth + strlen(growth) - 7, "</svg>\n");
+	free(ratios);
+	free(growth);
+	free(run_shell(&status, "%s growth q x y < %s 2>&1", program("report"),
+		       in_temp("lines")));
+	assert_int_equal(status, 1);
+}
+
+/* What differs by more than its spread is told to; 1 % is noise. */
+static void test_report_compares(void **state)
+{
+	char *table;
+	int status;
+
+	(void)state;
+	write_lines("base", lines_of_a);
+	write_lines("new", lines_of_b);
+	table = run_shell(&status, "%s compare %s %s", program("report"),
+			  in_temp("base"), in_temp("new"));
+	assert_int_equal(status, 0);
+	assert_string_equal(
+		strchr(table, '\n'),
+		"\na                             10.00        12.00    +20.0 % "
+		"    1.0 %  worse\n"
+		"b                            100.00        99.50     -0.5 % "
+		"    1.0 %  \n"
+		"c                      is not in the base\n");
+	free(table);
+	REFUSES(1, "report: cannot read /nowhere: No such file or directory.\n",
+		program("report"), "compare", "/nowhere", "/nowhere");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -603,6 +693,9 @@ int main(void)
 		cmocka_unit_test(test_tool_runs_each_bench),
 		cmocka_unit_test(test_reactivity_arguments),
 		cmocka_unit_test(test_reactivity_computes_what_it_must),
+		cmocka_unit_test(test_report_table),
+		cmocka_unit_test(test_report_draws),
+		cmocka_unit_test(test_report_compares),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, run_teardown);
