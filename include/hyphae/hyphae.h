@@ -20,7 +20,7 @@
  *              -EXDEV      two objects of different graphs
  *              -ENOMEM     no memory
  *              -ESHUTDOWN  the cell has completed or failed for good
- *              -ENODATA    the cell has no value yet
+ *              -ENODATA    the cell has no value yet; an event never has one
  *              -EPERM      a write from inside a compute, equal, copy, drop or
  *                          problem function
  *              -EBUSY      not while the graph propagates or a batch is open
@@ -28,13 +28,15 @@
  *              -EOVERFLOW  a count that cannot grow any more
  *            An operator that is given a NULL input returns NULL and leaves
  *            errno alone, so that constructors nest and one check at the end
- *            is enough.
+ *            is enough.  (Nested, the references of the cells in between are
+ *            in nobody's hands: unless a scope has them, scope.h, these cells
+ *            live as long as the graph.)
  * Handles.   A handle is an opaque value; it points nowhere that you may
- *            read.  (One of another kind, which C lets pass through void *,
- *            is not noticed.)  Using it after its object is gone is -ESTALE and never
+ *            read.  Using it after its object is gone is -ESTALE and never
  *            touches freed memory.  (A handle carries 16 bits of the object's
  *            id; one that has been stale while its place was taken by another
- *            object is mistaken for it once in 65,536 times.)
+ *            object is mistaken for it once in 65,536 times.)  A handle of
+ *            another kind, cast or through a void *, is not noticed.
  * Ownership. "Returns a new reference": give it back with hyphae_cell_unref().
  *            "Borrows": used during the call only, which is the default.
  *            Derived cells and subscriptions keep the cells they follow

@@ -106,7 +106,9 @@ HYPHAE_API int hyphae_input_counts(struct hyphae_input *input,
 				   struct hyphae_input_counts *ret_counts);
 
 /*
- * Refuse new values, flush, and complete the cell after the last one.  Pushers
+ * Refuse new values, flush, and complete the cell after the last one (with AUTO
+ * in a single-threaded graph all that is posted, as pushes are: hyphae_settle()
+ * before hyphae_graph_free(), or the cell ends with the graph).  Pushers
  * that wait for room return -ESHUTDOWN.  Returns what a flush does; 0 when it
  * was closed before.  After -ENOMEM or -EPERM nothing new is taken, and the
  * call may be repeated.
