@@ -106,28 +106,28 @@ static atomic_bool go, stop;
 static void *work(void *ctx)
 {
 	struct worker *worker = ctx;
-	uint64_t start;
 
 	pin_to(worker->processor);
 	worker->run(worker);
 	atomic_fetch_add(&ready, 1);
 	while (!atomic_load(&go))
 		;
-	start = clock_ns();
 	worker->done = 0;
 	do {
 		worker->run(worker);
 		worker->done += AT_ONCE;
 	} while (!atomic_load(&stop));
-	worker->rate =
-		(double)worker->done * 1e9 / (double)(clock_ns() - start);
 	return NULL;
 }
 
-/* Operations a second of all of them together. */
+/*
+ * Operations a second of all of them together.  One clock for all: where there
+ * are more threads than processors, each waits for most of the time.
+ */
 static double round_of(struct worker *workers, unsigned int count, double ns)
 {
-	double rate = 0;
+	double rate = 0, took;
+	uint64_t start;
 	unsigned int i;
 	int err;
 
@@ -143,11 +143,14 @@ static double round_of(struct worker *workers, unsigned int count, double ns)
 	/* Sleeping: where there are more threads than processors it helps. */
 	while (atomic_load(&ready) < count)
 		sleep_until_ns(clock_ns() + 50000);
+	start = clock_ns();
 	atomic_store(&go, true);
-	sleep_until_ns(clock_ns() + (uint64_t)ns);
+	sleep_until_ns(start + (uint64_t)ns);
 	atomic_store(&stop, true);
+	took = (double)(clock_ns() - start);
 	for (i = 0; i < count; i++) {
 		pthread_join(workers[i].thread, NULL);
+		workers[i].rate = (double)workers[i].done * 1e9 / took;
 		rate += workers[i].rate;
 	}
 	return rate;
@@ -308,6 +311,8 @@ static void grow(size_t most, const struct effort *effort)
 static const struct effort long_rounds = {20e6, 51};
 static const struct effort short_rounds = {10e6, 15};
 static const struct effort one_round = {1e6, 1};
+/* With more threads than processors a round must be many time slices. */
+static const struct effort grow_rounds = {100e6, 11};
 
 static const char help[] =
 	"Usage: contended [OPTION]...\n"
@@ -359,7 +364,7 @@ int main(int argc, char **argv)
 	}
 	option_no_more(argc, argv, optind);
 	if (most) {
-		grow(most, effort);
+		grow(most, effort == &one_round ? effort : &grow_rounds);
 		return EXIT_SUCCESS;
 	}
 	if (processors() < 2 && effort != &one_round) {
