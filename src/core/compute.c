@@ -36,9 +36,14 @@ static bool inputs_ended(struct hy_derived *d)
 				      : (d->one.input->flags & F_ENDED) != 0;
 }
 
+/*
+ * The first time another thread may propagate, and the error be over by now:
+ * then the cell is computed again.
+ */
 void hy_pass_error(struct hy_graph *g, struct hy_derived *d, uint32_t i)
 {
-	hy_inherit_error(g, &d->cell, d->fan_in->edges[i].input);
+	if (hy_holds_error(d, i))
+		hy_inherit_error(g, &d->cell, d->fan_in->edges[i].input);
 }
 
 /* ---- one call of `run` ----------------------------------------------------- */
