@@ -453,10 +453,20 @@ static void take_posts(struct hy_graph *g, struct hy_post_table *t)
 	t->count = 0;
 }
 
-static void take_posters(struct hy_graph *g, struct hyphae_poster *pending)
+/*
+ * They are in the list until here: drop functions of what was refused may have
+ * made some, or freed some.
+ */
+static int take_posters(struct hy_graph *g)
 {
-	struct hyphae_poster *first = NULL, *next;
+	struct hyphae_poster *first = NULL, *next, *pending;
+	struct hy_posts *p = g->posts;
 
+	if (!hy_log_room(g, &p->log, p->posters)) {
+		hy_posts_wake(p);
+		return p->log.count ? 0 : -ENOMEM;
+	}
+	pending = __atomic_exchange_n(&p->pending, NULL, __ATOMIC_SEQ_CST);
 	for (; pending; pending = next) { /* oldest first */
 		next = pending->next;
 		pending->next = first;
@@ -469,6 +479,7 @@ static void take_posters(struct hy_graph *g, struct hyphae_poster *pending)
 		word = hy_poster_read(first);
 		accepted(g, first->cell, first->id, LOG_VALUE, word, NULL);
 	}
+	return 0;
 }
 
 /*
@@ -487,7 +498,6 @@ static void hush(struct hy_posts *p)
 int hy_posts_take(struct hy_graph *g)
 {
 	struct hy_posts *p = g->posts;
-	struct hyphae_poster *pending;
 	struct hy_post_table empty;
 
 	if (p->log.count)
@@ -503,12 +513,10 @@ int hy_posts_take(struct hy_graph *g)
 	empty = p->taken;
 	p->taken = p->table;
 	p->table = empty;
-	pending = __atomic_exchange_n(&p->pending, NULL, __ATOMIC_SEQ_CST);
 	pthread_mutex_unlock(&p->lock);
 	p->wanted = false;
 	take_posts(g, &p->taken);
-	take_posters(g, pending);
-	return 0;
+	return take_posters(g);
 }
 
 /*

@@ -79,12 +79,15 @@ static void withdraw(struct hy_posts *posts, struct hyphae_poster *poster)
 {
 	struct hyphae_poster *list, *next;
 
+	/* For who asks whether something waits: hy_post_fd(). */
+	pthread_mutex_lock(&posts->lock);
 	list = __atomic_exchange_n(&posts->pending, NULL, __ATOMIC_SEQ_CST);
 	for (; list; list = next) {
 		next = list->next;
 		if (list != poster)
 			push(posts, list);
 	}
+	pthread_mutex_unlock(&posts->lock);
 	__atomic_add_fetch(&posts->refused, 1, __ATOMIC_RELAXED);
 }
 
