@@ -44,17 +44,6 @@ const struct hyphae_type hy_bridged_type = {.name = "bridged",
 
 /* ---- the bridged cell ------------------------------------------------------------ */
 
-static int hold_error(struct hy_graph *g, struct hy_derived *d,
-		      struct hy_error *error)
-{
-	struct hy_cell *c = &d->cell;
-
-	if (!(c->flags & F_ERROR) ||
-	    !hy_error_same(hy_cold_of(c)->error, error))
-		hy_set_error(g, c, hy_error_ref(error), false);
-	return HY_KEEP;
-}
-
 /*
  * The box that crossed belongs to the other graph, whose cell may use it
  * again: this graph gets a copy.
@@ -69,8 +58,10 @@ static int run_bridge(struct hy_graph *g, struct hy_derived *d, void *out)
 		g->hop = in->hop;
 	if (!in->any)
 		return HY_KEEP;
-	if (in->error)
-		return hold_error(g, d, in->error);
+	if (in->error) {
+		hy_hold_error(g, &d->cell, hy_error_ref(in->error));
+		return HY_KEEP;
+	}
 	if (!hy_type_boxed(in->type)) {
 		*(uint64_t *)out = in->word;
 		return HY_VALUE;

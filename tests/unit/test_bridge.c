@@ -206,6 +206,32 @@ static void events_all_cross(void **state)
 	}
 }
 
+/* An event's errors are told each time, and so is what crosses of them. */
+static void equal_errors_of_events_all_cross(void **state)
+{
+	(void)state;
+	EACH_PAIR(left, right)
+	{
+		struct hyphae_cell *e, *failing;
+		struct banks k;
+
+		memset(&k, 0, sizeof(k));
+		k.left = hyphae_graph_new(*left);
+		k.right = hyphae_graph_new(*right);
+		e = hyphae_event_new(k.left, &hyphae_int64);
+		failing = hyphae_map(e, &hyphae_int64, ten_by, NULL);
+		k.b = hyphae_bridge_with(failing, k.right,
+					 HYPHAE_BRIDGE_SAME_THREAD);
+		assert_non_null(k.b);
+		assert_non_null(
+			hyphae_subscribe_with(k.b, note, &k.t, drop_text, 0));
+		assert_int_equal(hyphae_int64_set(e, 0), 0);
+		assert_int_equal(hyphae_int64_set(e, 0), 0);
+		assert_text(&k.t, "E(-33 ),E(-33 )");
+		tear_down(&k, 2);
+	}
+}
+
 static void strings_are_not_shared(void **state)
 {
 	(void)state;
@@ -722,6 +748,7 @@ int main(void)
 		cmocka_unit_test(completion_after_the_last_value),
 		cmocka_unit_test(a_batch_stays_a_batch),
 		cmocka_unit_test(events_all_cross),
+		cmocka_unit_test(equal_errors_of_events_all_cross),
 		cmocka_unit_test(strings_are_not_shared),
 		cmocka_unit_test(either_graph_goes_first),
 		cmocka_unit_test(bridges_that_lead_back_end),
