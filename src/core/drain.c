@@ -220,7 +220,7 @@ int hy_take_over(struct hy_graph *g)
 
 void hy_bury(struct hy_graph *g)
 {
-	if ((hy_has_dead(g) || hy_queue_used(&g->queue) ||
+	if ((hy_has_dead(g) || hy_queue_used(&g->queue) || g->more.count ||
 	     g->attention.count) &&
 	    hy_drain_begin(g))
 		hy_drain_end(g, 0);

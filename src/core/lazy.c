@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "core/drain.h"
+#include "core/fanout.h"
 #include "core/link.h"
 #include "core/queue.h"
 #include "core/release.h"
@@ -103,6 +104,8 @@ static void wake(struct hy_graph *g, struct hy_derived *d)
 	if (r) { /* -ENOMEM, or -ELOOP: it is followed by what it follows */
 		hy_flags_set(c, F_IDLE, 0);
 		hy_set_failure(g, c, r);
+		hy_spread(g, c); /* it is in no queue to do so later */
+		hy_flags_set(c, 0, F_NEWS);
 		return;
 	}
 	look_at_inputs(d);
