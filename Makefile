@@ -379,6 +379,13 @@ bench-plots: ## draw bench/plots/*.svg anew: how time grows
 	@QUICK='$(QUICK)' BUILD=build/release tests/tools/bench.sh --plots \
 		$(BENCHES)
 
+# QUICK=1: shorter rounds.  QUICK=once: only to see that all of it runs.
+.PHONY: bench-peers
+bench-peers: ## install other libraries and measure them beside hyphae (root)
+	@$(SUBMAKE) $(JFLAG) CONFIG=release lib benches
+	@bench/peers/run.sh build/release $(patsubst 1,quick,$(QUICK))
+	@$(give_back)
+
 # ---- care -----------------------------------------------------------------
 
 C_FILES := $(wildcard include/hyphae/*.h src/*/*.[ch] bpf/*.[ch] bench/*.[ch] \
