@@ -5,7 +5,8 @@
  * A derived cell is computed when it is made and again in each wave in which
  * an input changed, once, in ascending height.  Its function runs on the
  * propagating thread.  It may read cells and make or release them; writing is
- * -EPERM.
+ * -EPERM.  What it reads beside its input is not followed, and may be of before
+ * the wave: for that there are hyphae_combine() and hyphae_computed().
  *
  * When the function returns a negative errno the cell holds that error, with
  * an empty message (or the one of hyphae_error()), until an input changes
