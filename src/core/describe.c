@@ -92,20 +92,16 @@ static void portray(struct hy_graph *g, struct hy_cell *c, bool value,
 int hy_portray(const struct hyphae_cell *handle, bool value,
 	       struct hy_portrait *ret)
 {
-	struct hy_cell *c = hy_cell(handle);
+	int r;
+	struct hy_cell *c = hy_cell_lock(handle, &r);
 	struct hy_graph *g;
-	int r = -ESTALE;
 
 	if (!c)
-		return hy_bad_handle(handle);
+		return r;
 	g = hy_graph_of(c);
-	hy_lock(g);
-	if (hy_cell(handle) && !(c->flags & F_DEAD)) {
-		portray(g, c, value, ret);
-		r = 0;
-	}
+	portray(g, c, value, ret);
 	hy_unlock(g);
-	return r;
+	return 0;
 }
 
 /* ---- tell ------------------------------------------------------------------ */

@@ -326,22 +326,20 @@ int hyphae_cell_set_hooks(struct hyphae_cell *handle, hyphae_hook_fn first,
 
 int hyphae_cell_set_lazy(struct hyphae_cell *handle)
 {
-	struct hy_cell *c = hy_cell(handle);
+	int r;
+	struct hy_cell *c = hy_cell_lock(handle, &r);
 	struct hy_graph *g;
-	int r = -ESTALE;
 
 	if (!c)
-		return hy_bad_handle(handle);
+		return r;
 	g = hy_graph_of(c);
-	hy_lock(g);
-	if (hy_cell(handle) && !(c->flags & F_DEAD)) {
-		r = c->flags & F_DERIVED ? 0 : -EINVAL;
-		if (r == 0 && !care(g, c, F_LAZY))
-			r = -ENOMEM;
-		if (r == 0 && !c->targets)
-			attention(g, c);
-		hy_bury(g);
-	}
+	if (!(c->flags & F_DERIVED))
+		r = -EINVAL;
+	else if (!care(g, c, F_LAZY))
+		r = -ENOMEM;
+	else if (!c->targets)
+		attention(g, c);
+	hy_bury(g);
 	hy_unlock(g);
 	return r;
 }

@@ -430,21 +430,17 @@ hyphae_subscription_cell(const struct hyphae_subscription *handle)
 
 int hyphae_unsubscribe_all(struct hyphae_cell *handle)
 {
-	struct hy_cell *c = hy_cell(handle);
+	int r;
+	struct hy_cell *c = hy_cell_lock(handle, &r);
 	struct hy_graph *g;
-	int r = -ESTALE;
 
 	if (!c)
-		return hy_bad_handle(handle);
+		return r;
 	g = hy_graph_of(c);
-	hy_lock(g);
-	if (hy_cell(handle) && !(c->flags & F_DEAD)) {
-		for (struct hy_sub *s = c->subs; s; s = s->next)
-			if (!(s->flags & SUB_DEAD))
-				hy_sub_end(g, s);
-		hy_bury(g);
-		r = 0;
-	}
+	for (struct hy_sub *s = c->subs; s; s = s->next)
+		if (!(s->flags & SUB_DEAD))
+			hy_sub_end(g, s);
+	hy_bury(g);
 	hy_unlock(g);
-	return r;
+	return 0;
 }

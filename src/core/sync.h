@@ -142,6 +142,27 @@ static inline void hy_unlocked_end(struct hy_graph *g, struct hy_unlocked saved)
 }
 
 /*
+ * A cell that is there, with its graph's lock held; or NULL, and the lock is
+ * not, and *ret is why.
+ */
+static inline struct hy_cell *hy_cell_lock(const struct hyphae_cell *handle,
+					   int *ret)
+{
+	struct hy_cell *c = hy_cell(handle);
+
+	*ret = c ? -ESTALE : hy_bad_handle(handle);
+	if (!c)
+		return NULL;
+	hy_lock(hy_graph_of(c));
+	if (likely(hy_cell(handle) && !(c->flags & F_DEAD))) {
+		*ret = 0;
+		return c;
+	}
+	hy_unlock(hy_graph_of(c));
+	return NULL;
+}
+
+/*
  * Around a function of the user that may not write (compute, equal, copy,
  * drop), with the lock held before and after, not during:
  * `saved = hy_guard_begin(g); fn(); hy_guard_end(g, saved);`

@@ -216,26 +216,19 @@ struct hyphae_cell *hyphae_delay_at(struct hyphae_cell *input,
 
 int hyphae_delay_dropped(const struct hyphae_cell *cell, uint64_t *ret_count)
 {
-	struct hy_cell *c = hy_cell(cell);
+	int r;
+	struct hy_cell *c = hy_cell_lock(cell, &r);
 	const struct delay *s;
-	struct hy_graph *g;
-	int r = 0;
 
 	if (!c)
-		return hy_bad_handle(cell);
-	if (!ret_count)
-		return -EINVAL;
-	g = hy_graph_of(c);
-	hy_lock(g);
-	if (!hy_cell(cell) || c->flags & F_DEAD) {
-		r = -ESTALE;
-	} else if (!(c->flags & F_DERIVED) ||
-		   hy_derived_of(c)->op != &op_delay) {
-		r = -EINVAL;
-	} else {
+		return r;
+	if (ret_count && c->flags & F_DERIVED &&
+	    hy_derived_of(c)->op == &op_delay) {
 		s = hy_derived_of(c)->ctx;
 		*ret_count = s->dropped;
+	} else {
+		r = -EINVAL;
 	}
-	hy_unlock(g);
+	hy_unlock(hy_graph_of(c));
 	return r;
 }

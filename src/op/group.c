@@ -115,56 +115,51 @@ static int next_bit(const struct group *s, size_t *index)
 	return 1;
 }
 
-static const struct hy_derived *group_of(const struct hyphae_cell *handle)
+/* The group's state, with the lock held; else NULL, and *ret is why. */
+static const struct hy_derived *group_lock(const struct hyphae_cell *handle,
+					   int *ret)
 {
-	struct hy_cell *c = hy_cell(handle);
+	struct hy_cell *c = hy_cell_lock(handle, ret);
 
-	if (!c || !(c->flags & F_DERIVED) || hy_derived_of(c)->op != &op_group)
+	if (!c)
 		return NULL;
-	return hy_derived_of(c);
+	if (c->flags & F_DERIVED && hy_derived_of(c)->op == &op_group)
+		return hy_derived_of(c);
+	*ret = -EINVAL;
+	hy_unlock(hy_graph_of(c));
+	return NULL;
+}
+
+static void group_unlock(const struct hy_derived *d)
+{
+	hy_unlock(hy_graph_of(&d->cell));
 }
 
 int hyphae_group_next(const struct hyphae_cell *handle, size_t *index)
 {
-	struct hy_cell *c = hy_cell(handle);
-	const struct hy_derived *d;
-	struct hy_graph *g;
-	int r = -ESTALE;
+	int r;
+	const struct hy_derived *d = group_lock(handle, &r);
 
-	if (!c)
-		return hy_bad_handle(handle);
-	if (!index)
-		return -EINVAL;
-	g = hy_graph_of(c);
-	hy_lock(g);
-	if (hy_cell(handle) && !(c->flags & F_DEAD)) {
-		d = group_of(handle);
-		r = d ? next_bit(d->ctx, index) : -EINVAL;
-	}
-	hy_unlock(g);
+	if (!d)
+		return r;
+	r = index ? next_bit(d->ctx, index) : -EINVAL;
+	group_unlock(d);
 	return r;
+}
+
+static int changed_bit(const struct group *s, size_t index)
+{
+	return s->changed[index / 64] >> (index % 64) & 1;
 }
 
 int hyphae_group_changed(const struct hyphae_cell *handle, size_t index)
 {
-	struct hy_cell *c = hy_cell(handle);
-	const struct hy_derived *d;
-	struct hy_graph *g;
-	int r = -ESTALE;
+	int r;
+	const struct hy_derived *d = group_lock(handle, &r);
 
-	if (!c)
-		return hy_bad_handle(handle);
-	g = hy_graph_of(c);
-	hy_lock(g);
-	if (hy_cell(handle) && !(c->flags & F_DEAD)) {
-		d = group_of(handle);
-		r = -EINVAL;
-		if (d && index < d->fan_in->count)
-			r = ((const struct group *)d->ctx)
-					    ->changed[index / 64] >>
-				    (index % 64) &
-			    1;
-	}
-	hy_unlock(g);
+	if (!d)
+		return r;
+	r = index < d->fan_in->count ? changed_bit(d->ctx, index) : -EINVAL;
+	group_unlock(d);
 	return r;
 }

@@ -44,23 +44,17 @@ int hy_check_inputs(struct hyphae_cell *const *inputs, size_t count, bool alike)
 int hyphae_cell_backlog(const struct hyphae_cell *handle,
 			struct hyphae_backlog *ret_backlog)
 {
-	struct hy_cell *c = hy_cell(handle);
+	int r;
+	struct hy_cell *c = hy_cell_lock(handle, &r);
 	const struct hy_derived *d;
-	struct hy_graph *g;
-	int r = -ESTALE;
 
 	if (!c)
-		return hy_bad_handle(handle);
-	if (!ret_backlog)
-		return -EINVAL;
-	g = hy_graph_of(c);
-	hy_lock(g);
-	if (hy_cell(handle) && !(c->flags & F_DEAD)) {
-		d = c->flags & F_DERIVED ? hy_derived_of(c) : NULL;
-		r = d && d->op->backlog ? 0 : -EINVAL;
-		if (r == 0)
-			d->op->backlog(d, ret_backlog);
-	}
-	hy_unlock(g);
+		return r;
+	d = c->flags & F_DERIVED ? hy_derived_of(c) : NULL;
+	if (ret_backlog && d && d->op->backlog)
+		d->op->backlog(d, ret_backlog);
+	else
+		r = -EINVAL;
+	hy_unlock(hy_graph_of(c));
 	return r;
 }
