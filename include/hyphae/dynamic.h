@@ -51,7 +51,8 @@ typedef int (*hyphae_computed_fn)(void *ret, void *ctx);
  *    would nest deeper than 32 functions, or another thread is propagating
  *    when the cell is made, or what it reads is lazy and idle, the function
  *    runs a second time instead.)
- *  - A cell may be made, read and released in the function.
+ *  - A cell may be made, read and released in the function; its inputs are
+ *    computed first, too.  A scope that was entered outside does not have it.
  *  - It runs whatever its inputs hold; hyphae_cell_get() gives it their error
  *    codes.  A code that it returns and that an input holds is that input's
  *    error, with its message.  So is -ENODATA, of an input without a value:

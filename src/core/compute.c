@@ -149,8 +149,9 @@ static NOINLINE bool follow(struct hy_graph *g, struct hy_derived *d,
 			    bool touched)
 {
 	struct hy_cell *c = &d->cell;
+	uint32_t told = touched ? 0 : c->flags & F_NEWS;
 
-	if (c->flags & (F_DEAD | F_ENDED | F_IDLE))
+	if (c->flags & (F_DEAD | F_ENDED | F_IDLE | F_SIGNALS))
 		return false;
 	if (!inputs_have_values(d))
 		follow_error(g, d, touched);
@@ -158,7 +159,7 @@ static NOINLINE bool follow(struct hy_graph *g, struct hy_derived *d,
 		hy_unlink_inputs(g, d);
 	else if (inputs_ended(d))
 		end_with_inputs(g, d);
-	return c->flags & F_NEWS;
+	return (c->flags & F_NEWS) != told;
 }
 
 static struct result compute_any(struct hy_graph *g, struct hy_derived *d)
@@ -236,15 +237,19 @@ static inline bool runs_anyway(const struct hy_op *op, uint32_t flags)
 	if (op->flags & OP_SEES)
 		return (flags & (F_RUNS | F_IDLE) & ~(uint32_t)F_BLOCKED) ==
 		       F_VALUE_TOUCH;
-	return (flags & (F_SIGNALS | F_DEAD | F_ENDED | F_IDLE)) == F_SIGNALS;
+	return (flags & (F_SIGNALS | F_DEAD | F_ENDED | F_IDLE |
+			 F_VALUE_TOUCH)) == (F_SIGNALS | F_VALUE_TOUCH);
 }
 
 /*
  * The hot loop.  A cell of the plain kind: take its marks off, call its
  * function, store what that made; if it changed, its fan-out queues the next.
  */
-HY_FRAME bool hy_compute(struct hy_graph *g, struct hy_derived *d, bool on)
+HY_FRAME bool hy_compute(struct hy_graph *g, struct hy_derived *d,
+			 enum hy_how how)
 {
+	const uint32_t marks =
+		how == HY_EARLY ? F_VALUE_TOUCH : F_QUEUED | F_VALUE_TOUCH;
 	bool news;
 
 	do {
@@ -254,7 +259,7 @@ HY_FRAME bool hy_compute(struct hy_graph *g, struct hy_derived *d, bool on)
 		uint64_t word = 0;
 		int r;
 
-		store_relaxed(&c->flags, flags & ~(F_QUEUED | F_VALUE_TOUCH));
+		store_relaxed(&c->flags, flags & ~marks);
 		if (unlikely((flags & F_RUNS) != F_VALUE_TOUCH) &&
 		    !runs_anyway(op, flags)) {
 			news = follow(g, d, flags & F_VALUE_TOUCH);
@@ -273,7 +278,7 @@ HY_FRAME bool hy_compute(struct hy_graph *g, struct hy_derived *d, bool on)
 		else
 			news = hy_write_value(g, c, c->type, word);
 done:
-		if (unlikely(!on))
+		if (unlikely(how != HY_ON))
 			break;
 		if (news)
 			hy_fire(g, c);

@@ -13,6 +13,7 @@
 #include "core/queue.h"
 #include "core/release.h"
 #include "core/scope.h"
+#include "core/settle.h"
 #include "core/slab.h"
 #include "core/track.h"
 #include "core/value.h"
@@ -390,7 +391,9 @@ static struct hyphae_cell *publish(struct hy_graph *g, struct view *view,
 	/* Whoever drains takes it along; if nobody does, we do. */
 	if (news)
 		hy_queue_push(&g->queue, d,
-			      news & MARK_VALUE ? F_VALUE_TOUCH : 0);
+			      news & MARK_VALUE || d->cell.flags & F_SIGNALS
+				      ? F_VALUE_TOUCH
+				      : 0);
 	hy_outcome_first(g, d, outcome);
 	return handle;
 }
@@ -501,6 +504,18 @@ static struct hyphae_cell *make_dynamic(struct hy_graph *g,
 	return handle;
 }
 
+/* Made in the function of a cell: it shall see nothing old. */
+static void settle_inputs(struct hy_graph *g, const struct hy_order *order)
+{
+	for (size_t i = 0; i < order->count; i++) {
+		struct hy_cell *input = hy_cell(order->inputs[i]);
+
+		if (input && hy_graph_of(input) == g && hy_can_settle(g) &&
+		    hy_is_unsettled(g, input))
+			hy_settle(g, input);
+	}
+}
+
 static struct hyphae_cell *order_locked(struct hy_graph *g,
 					struct hy_order *order, int *ret_error)
 {
@@ -508,6 +523,8 @@ static struct hyphae_cell *order_locked(struct hy_graph *g,
 	struct hy_derived *d;
 	bool drainer;
 
+	if (unlikely(g->making))
+		settle_inputs(g, order);
 	*ret_error = check_inputs(g, order->inputs, order->count);
 	if (*ret_error)
 		return NULL;

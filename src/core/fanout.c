@@ -40,6 +40,12 @@ static void update_follower(struct hy_cell *c, struct hy_edge *e)
 			     F_BLOCKED);
 }
 
+/* An operator that decides everything is computed whatever it is touched by. */
+static uint32_t why_for(const struct hy_edge *e, uint32_t why)
+{
+	return e->owner->cell.flags & F_SIGNALS ? F_VALUE_TOUCH : why;
+}
+
 /* The last pushed is the first to run: back to front. */
 static void push_backwards(struct hy_graph *g, struct hy_edge *head,
 			   uint32_t why)
@@ -48,8 +54,9 @@ static void push_backwards(struct hy_graph *g, struct hy_edge *head,
 
 	do {
 		e = e->prev;
-		g->stack[g->nstack++] = (struct hy_eager_entry){
-			&e->owner->cell, g->depth + 1, (uint16_t)why, 0};
+		g->stack[g->nstack++] =
+			(struct hy_eager_entry){&e->owner->cell, g->depth + 1,
+						(uint16_t)why_for(e, why), 0};
 	} while (e != head);
 }
 
@@ -76,7 +83,7 @@ void hy_spread_slowly(struct hy_graph *g, struct hy_cell *c)
 		return;
 	}
 	for (e = head; e; e = e->next)
-		hy_queue_push(&g->queue, e->owner, why);
+		hy_queue_push(&g->queue, e->owner, why_for(e, why));
 }
 
 static NOINLINE void returned(struct hy_graph *g, struct hy_sub *s, int r)
@@ -389,30 +396,12 @@ bool hy_fired_room(struct hy_graph *g, size_t more)
 	size_t want = g->nsubscribed + more;
 	struct hy_fired *fired;
 
-	fired = hy_reserve_in(g->region, g->fired, &g->fired_capacity,
-			      g->nsignals ? 2 * want : want, sizeof(*fired));
+	fired = hy_reserve_in(g->region, g->fired, &g->fired_capacity, want,
+			      sizeof(*fired));
 	if (!fired && want)
 		return false;
 	g->fired = fired;
 	return true;
-}
-
-/* F_GATHERED is free between a flush's gathering and the next. */
-void hy_fired_once(struct hy_graph *g)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < g->nfired; i++) {
-		struct hy_cell *c = g->fired[i].cell;
-
-		if (c->flags & F_GATHERED)
-			continue;
-		hy_flags_set(c, F_GATHERED, 0);
-		g->fired[kept++] = g->fired[i];
-	}
-	g->nfired = kept;
-	while (kept-- > 0)
-		hy_flags_set(g->fired[kept].cell, 0, F_GATHERED);
 }
 
 void hy_forget_fresh(struct hy_cell *c)

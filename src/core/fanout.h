@@ -39,7 +39,7 @@ static inline void hy_told(struct hy_cell *c)
 {
 	uint32_t flags = c->flags;
 
-	store_relaxed(&c->flags, flags & ~(uint32_t)F_NEWS);
+	store_relaxed(&c->flags, flags & ~(uint32_t)(F_NEWS | F_GATHERED));
 	if (unlikely(flags & F_FRESH))
 		hy_forget_fresh(c);
 }
@@ -86,15 +86,8 @@ static inline void hy_spread(struct hy_graph *g, struct hy_cell *c)
 		hy_spread_many(g, e);
 }
 
-/*
- * I7: room for `more` cells that get their first subscriber.  Twice: a cell
- * that is tried again at the end of a wave (F_AGAIN) has what follows it fire
- * a second time, until hy_fired_once().
- */
+/* I7: room for `more` cells that get their first subscriber. */
 bool hy_fired_room(struct hy_graph *g, size_t more);
-
-/* Each cell that fired stands in the list once. */
-void hy_fired_once(struct hy_graph *g);
 
 /* I7: there is room. */
 static inline void hy_fired_add(struct hy_graph *g, struct hy_cell *c)
@@ -102,11 +95,17 @@ static inline void hy_fired_add(struct hy_graph *g, struct hy_cell *c)
 	g->fired[g->nfired++] = (struct hy_fired){.cell = c, .next = c->subs};
 }
 
-/* A cell changed: its derived cells are queued; subscribers wait. */
+/*
+ * A cell changed: its derived cells are queued; subscribers wait.  One that is
+ * computed twice in a wave fires twice, and calls them once.
+ */
 static inline void hy_fire(struct hy_graph *g, struct hy_cell *c)
 {
 	if (unlikely(c->subs != NULL)) {
 		hy_spread(g, c);
+		if (unlikely(c->flags & F_GATHERED))
+			return;
+		hy_flags_set(c, F_GATHERED, 0);
 		hy_fired_add(g, c);
 	} else if (likely(!(c->flags & F_NEWS))) {
 		hy_fanout(g, c, c->type, c->height, NULL, 0);

@@ -126,6 +126,7 @@ void hy_edge_link(struct hy_graph *g, struct hy_edge *e,
 		hy_flags_set(input, F_TELLS, 0);
 	hy_cold_of(input)->refs++;
 	g->nedges++;
+	g->links++;
 	hy_targeted(g, input);
 }
 
@@ -261,9 +262,10 @@ void hy_link_remove(struct hy_graph *g, struct hy_derived *d, uint32_t i)
 	hy_cell_put(g, input);
 }
 
-bool hy_must_settle(struct hy_graph *g, struct hy_derived *d, bool raised)
+bool hy_must_settle(struct hy_graph *g, struct hy_derived *d)
 {
-	if (!raised || !hy_queue_used(&g->queue))
+	if (!hy_queue_used(&g->queue) ||
+	    hy_queue_lowest(&g->queue) >= d->cell.height)
 		return false;
 	hy_queue_push(&g->queue, d, F_VALUE_TOUCH);
 	return true;

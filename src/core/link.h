@@ -64,7 +64,7 @@ void hy_link_remove(struct hy_graph *g, struct hy_derived *d, uint32_t i);
  * The cell has linked inputs that may be yet to be computed in this wave.
  * True: it is computed again after them; tell HY_KEEP.
  */
-bool hy_must_settle(struct hy_graph *g, struct hy_derived *d, bool raised);
+bool hy_must_settle(struct hy_graph *g, struct hy_derived *d);
 
 /*
  * Keep the first `keep` inputs, let go of the others, and follow `cells`

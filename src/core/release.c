@@ -79,6 +79,49 @@ void hy_unlink_inputs(struct hy_graph *g, struct hy_derived *d)
 	}
 }
 
+/* It is never computed again: what it made, and what it follows, goes. */
+static void cut(struct hy_graph *g, struct hy_cell *c)
+{
+	struct hy_derived *d = hy_derived_of(c);
+
+	if (!(c->flags & F_DERIVED))
+		return;
+	if (d->op->reset && (d->op->above || d->op->flags & OP_DYNAMIC))
+		d->op->reset(g, d);
+	hy_unlink_inputs(g, d);
+}
+
+struct hy_cut hy_cut_begin(struct hy_graph *g)
+{
+	return (struct hy_cut){g->dead_cells_end, g->attention.count};
+}
+
+void hy_cut_end(struct hy_graph *g, struct hy_cut *from)
+{
+	struct hy_list *list = &g->attention;
+	struct hy_cell *c;
+
+	for (;;) {
+		if ((c = *from->dead)) {
+			cut(g, c);
+			from->dead = &hy_cold_of(c)->next_dead;
+		} else if (from->attention < list->count) {
+			c = list->cells[from->attention];
+			if (hy_cold_of(c)->refs > 1 || c->flags & F_HOOKS) {
+				from->attention++;
+				continue;
+			}
+			/* Lazy, and nobody but that list has it. */
+			list->cells[from->attention] =
+				list->cells[--list->count];
+			hy_flags_set(c, 0, F_ATTENTION);
+			hy_cell_put(g, c);
+		} else {
+			return;
+		}
+	}
+}
+
 static void sub_unlink(struct hy_graph *g, struct hy_sub *s)
 {
 	struct hy_cell *c = s->cell;

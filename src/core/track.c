@@ -5,12 +5,10 @@
 #include "core/lazy.h"
 #include "core/link.h"
 #include "core/queue.h"
+#include "core/settle.h"
 #include "core/wave.h"
 
 bool hy_tracking;
-
-/* Runs inside runs take stack; beyond this many a run is repeated instead. */
-#define NESTED_MAX 32
 
 void hy_track_begin(struct hy_tracker *t, struct hy_graph *g,
 		    struct hy_derived *d)
@@ -82,28 +80,23 @@ bool hy_track_quickly(struct hy_cell *c)
 	return t->matched && in->edges[t->matched - 1].input == c;
 }
 
-static bool can_settle(struct hy_graph *g)
+void hy_track_unique(struct hy_graph *g, struct hy_tracker *t)
 {
-	return g->drainer == hy_thread_of(g) && g->settling < NESTED_MAX;
-}
+	uint32_t count = t->nextra;
 
-/*
- * Something that the cell may depend on waits to be computed.  The reader goes
- * above the cell first, and all that follows the reader above that, so that
- * none of those is computed now, with what the reader was before.
- */
-static void settle(struct hy_graph *g, struct hy_tracker *t, struct hy_cell *c)
-{
-	/* A cycle, or no memory: what follows it is told by relink(). */
-	if (hy_raise(g, t->d, c)) {
-		t->unsettled = true;
-		return;
+	for (uint32_t i = 0; i < t->matched; i++)
+		hy_cold_of(t->d->fan_in->edges[i].input)->read_at = i;
+	t->nextra = 0;
+	for (uint32_t i = 0; i < count; i++) {
+		struct hy_cell *c = t->extra[i];
+
+		if (noted(t, c)) {
+			hy_let_go(g, c);
+			continue;
+		}
+		hy_cold_of(c)->read_at = t->matched + t->nextra;
+		t->extra[t->nextra++] = c;
 	}
-	g->settling++;
-	hy_self.tracker = NULL;
-	hy_wave_below(g, c->height);
-	hy_self.tracker = t;
-	g->settling--;
 }
 
 void hy_track_read(struct hy_graph *g, struct hy_cell *c)
@@ -116,20 +109,18 @@ void hy_track_read(struct hy_graph *g, struct hy_cell *c)
 	if (!(c->flags & F_DERIVED))
 		return;
 	if (c->flags & F_IDLE) {
-		if (can_settle(g))
+		if (hy_can_settle(g))
 			hy_wake_idle(g, c);
 		else
 			t->idle = true; /* following it wakes it */
 	}
-	if (!hy_queue_used(&g->queue) || hy_queue_lowest(&g->queue) > c->height)
+	if (!hy_is_unsettled(g, c))
 		return;
-	if (can_settle(g))
-		settle(g, t, c);
-	else
+	/* In a cycle it cannot, nor without memory: relink() sees to that. */
+	hy_self.tracker = NULL;
+	if (hy_raise(g, t->d, c) || !hy_settle(g, c))
 		t->unsettled = true;
-	/* It could not be computed there, or came to lie higher meanwhile. */
-	if (c->flags & F_QUEUED)
-		t->unsettled = true;
+	hy_self.tracker = t;
 }
 
 void hyphae_untracked_begin(void)

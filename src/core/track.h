@@ -39,6 +39,12 @@ void hy_track_begin(struct hy_tracker *t, struct hy_graph *g,
 void hy_track_end(struct hy_tracker *t);
 
 /*
+ * After the run: what was noted twice, because a run inside this one noted it
+ * as well, is left once.
+ */
+void hy_track_unique(struct hy_graph *g, struct hy_tracker *t);
+
+/*
  * Functions of other cells that are called inside a tracked run are none of
  * its business.
  */

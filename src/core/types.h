@@ -86,7 +86,7 @@ enum hy_flags {
 	F_VALUE_NEW = 1 << 11, /* value or error changed */
 	F_END_NEW = 1 << 12,   /* ended */
 	F_TURNED = 1 << 13,    /* F_NONE or F_ERROR came or went */
-	F_GATHERED = 1 << 14,  /* is in the list that a flush fires */
+	F_GATHERED = 1 << 14,  /* is in a list: a flush fires it, or it fired */
 	/* Of a derived cell, kept up to date by its inputs' fan-outs: */
 	F_BLOCKED = 1 << 17,	 /* an input has no value */
 	F_INPUT_ENDED = 1 << 18, /* an input, perhaps the only one, ended */
@@ -141,7 +141,10 @@ struct hy_cold {
 	uint32_t refs;
 	/* F_PENDING: `pending` logs have an entry; the newest is this one. */
 	uint32_t pending;
-	uint32_t log_epoch;
+	union {
+		uint32_t log_epoch;
+		uint32_t wanted; /* of a derived cell: settle.c */
+	};
 	uint32_t log_index;
 	uint32_t parked; /* references of hyphae's own, beside edges and logs */
 	uint32_t read_at; /* where a tracked run noted it; track.c */
@@ -444,10 +447,14 @@ struct hy_graph {
 	bool waking;
 	struct hy_raised *raised; /* a heap while heights grow */
 	size_t raised_capacity;
-	size_t nsignals;   /* cells with F_SIGNALS */
-	size_t nlazy;	   /* cells with F_LAZY or F_HOOKS */
-	bool lazy;	   /* derived cells are made lazy */
-	uint32_t settling; /* nested reads of cells that must settle */
+	size_t nsignals;       /* cells with F_SIGNALS */
+	size_t nlazy;	       /* cells with F_LAZY or F_HOOKS */
+	bool lazy;	       /* derived cells are made lazy */
+	uint32_t settling;     /* nested reads of cells that must settle */
+	uint32_t making;       /* functions under way that make cells */
+	struct hy_list wanted; /* settle.c: cells that must, no references */
+	uint32_t want_epoch;   /* tells one settling from another */
+	uint32_t links;	       /* edges linked so far */
 
 	/* I6: what died and is not freed yet, oldest first; see release.c */
 	struct hy_cell *dead_cells, **dead_cells_end;

@@ -16,26 +16,12 @@ void hy_wave(struct hy_graph *g)
 	struct hy_derived *d = hy_queue_pop(&g->queue);
 
 	if (d)
-		hy_compute(g, d, true);
-	while (unlikely(g->again.count) && hy_link_again(g)) {
-		hy_compute(g, hy_queue_pop(&g->queue), true);
-		hy_fired_once(g);
-	}
+		hy_compute(g, d, HY_ON);
+	while (unlikely(g->again.count) && hy_link_again(g))
+		hy_compute(g, hy_queue_pop(&g->queue), HY_ON);
 	hy_stretch_end(g, saved);
 	if (g->nfired)
 		hy_deliver(g);
-}
-
-void hy_wave_below(struct hy_graph *g, uint32_t height)
-{
-	struct hy_derived *d;
-
-	while (hy_queue_used(&g->queue) &&
-	       hy_queue_lowest(&g->queue) <= height) {
-		d = hy_queue_pop(&g->queue);
-		if (hy_compute(g, d, false))
-			hy_fire(g, &d->cell);
-	}
 }
 
 /* The greatest height of those that still have more to say; 0: none. */
@@ -93,20 +79,12 @@ static void eager_fire(struct hy_graph *g, struct hy_cell *c, uint32_t depth)
 	}
 }
 
-/*
- * A cell that was made meanwhile may wait in the queue as well; hy_compute()
- * takes that mark off, but it stays in the queue.
- */
+/* One that was made meanwhile may wait in the queue as well. */
 static bool eager_compute(struct hy_graph *g, struct hy_cell *c, uint32_t why)
 {
-	uint32_t queued = c->flags & (F_QUEUED | F_VALUE_TOUCH);
-	bool changed;
-
 	hy_flags_set(c, why, 0);
-	changed = hy_compute(g, hy_derived_of(c), false);
-	if (unlikely(queued & F_QUEUED))
-		hy_flags_set(c, queued, 0);
-	return changed;
+	return hy_compute(g, hy_derived_of(c),
+			  c->flags & F_QUEUED ? HY_EARLY : HY_ONE);
 }
 
 static void eager_run(struct hy_graph *g, struct hy_cell *source)
@@ -131,6 +109,8 @@ static void eager_run(struct hy_graph *g, struct hy_cell *source)
 	}
 	g->depth_first = false;
 	hy_stretch_end(g, saved);
+	if (unlikely(g->nfired)) /* what had to settle in between */
+		hy_deliver(g);
 }
 
 /* ---- notify --------------------------------------------------------------- */

@@ -37,10 +37,20 @@ uint64_t hy_write_value(struct hy_graph *g, struct hy_cell *c,
 			const struct hyphae_type *type, uint64_t word);
 
 /*
- * Compute a cell.  With `on`: let it fire if it changed, and go on with what
- * waits in the queue.  Else: returns whether it changed.
+ * Compute a cell.  HY_ON: let it fire if it changed, and go on with what
+ * waits in the queue.  Else: returns whether it changed.  HY_EARLY: before its
+ * turn; it stays in the queue, where nothing is done when it is come across
+ * unless it was touched again.
  */
-bool hy_compute(struct hy_graph *g, struct hy_derived *d, bool on);
+enum hy_how { HY_ONE, HY_ON, HY_EARLY };
+bool hy_compute(struct hy_graph *g, struct hy_derived *d, enum hy_how how);
+
+/* It is in the queue, and not because it was computed early. */
+static inline bool hy_waits(const struct hy_cell *c)
+{
+	return (c->flags & (F_QUEUED | F_VALUE_TOUCH)) ==
+	       (F_QUEUED | F_VALUE_TOUCH);
+}
 
 /*
  * Fan out: to the derived cells if `first` is NULL, else to the subscribers
@@ -90,9 +100,6 @@ int hy_compute_first(struct hy_graph *g, struct hy_derived *d);
 
 /* The cell is there now: what its first `run` told beside a value. */
 void hy_outcome_first(struct hy_graph *g, struct hy_derived *d, int outcome);
-
-/* In a wave: compute what waits at most at this height, before its turn. */
-void hy_wave_below(struct hy_graph *g, uint32_t height);
 
 /* A wave for the highest of the cells that have more to say (F_MORE). */
 void hy_wave_more(struct hy_graph *g);

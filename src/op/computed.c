@@ -49,6 +49,14 @@ static int cycle(struct hy_graph *g, struct hy_derived *d)
 	return HY_KEEP;
 }
 
+static int forget_reads(struct hy_graph *g, struct hy_tracker *t)
+{
+	for (uint32_t i = 0; i < t->nextra; i++)
+		hy_let_go(g, t->extra[i]);
+	t->nextra = 0;
+	return HY_KEEP;
+}
+
 /* Follow what was read.  0, HY_KEEP if the run does not count, or an error. */
 static int relink(struct hy_graph *g, struct hy_derived *d,
 		  struct hy_tracker *t)
@@ -56,11 +64,11 @@ static int relink(struct hy_graph *g, struct hy_derived *d,
 	bool raised = false;
 	int r = 0;
 
+	if (t->nextra)
+		hy_track_unique(g, t);
 	if (t->nextra || t->matched < d->fan_in->count)
 		r = hy_relink(g, d, t->matched, t->extra, t->nextra, &raised);
-	for (uint32_t i = 0; i < t->nextra; i++)
-		hy_let_go(g, t->extra[i]);
-	t->nextra = 0;
+	forget_reads(g, t);
 	if (t->no_memory)
 		return -ENOMEM;
 	if (r == -ELOOP)
@@ -91,13 +99,18 @@ static void drop_made(struct hy_graph *g, struct hy_derived *d, void *out)
 static int call(struct hy_graph *g, struct hy_derived *d, void *out)
 {
 	struct computed *s = d->ctx;
+	struct hy_scope *scope = hy_self.scope;
 	int r;
 
 	s->running = true;
 	hy_track_begin(&s->tracker, g, d);
+	hy_self.scope = NULL; /* what it makes is its own */
+	g->making++;
 	hy_call_begin(g);
 	r = s->fn(out, s->ctx);
 	hy_call_end(g);
+	g->making--;
+	hy_self.scope = scope;
 	hy_track_end(&s->tracker);
 	s->running = false;
 	return r > 0 ? -EINVAL : r;
@@ -113,7 +126,9 @@ static int run_computed(struct hy_graph *g, struct hy_derived *d, void *out)
 		return HY_KEEP;
 	}
 	r = call(g, d, out);
-	linked = relink(g, d, &s->tracker);
+	/* Released in its own function: it follows nothing any more. */
+	linked = d->cell.flags & F_DEAD ? forget_reads(g, &s->tracker)
+					: relink(g, d, &s->tracker);
 	if (s->again) {
 		s->again = false;
 		hy_queue_push(&g->queue, d, F_VALUE_TOUCH);

@@ -81,7 +81,7 @@ static int follow_next(struct hy_graph *g, struct hy_derived *d,
 	if (r < 0)
 		return r;
 	s->next++;
-	return hy_must_settle(g, d, raised) ? HY_KEEP : 0;
+	return hy_must_settle(g, d) ? HY_KEEP : 0;
 }
 
 static int run_concat(struct hy_graph *g, struct hy_derived *d, void *out)
@@ -145,7 +145,7 @@ static int run_race(struct hy_graph *g, struct hy_derived *d, void *out)
 		if (r)
 			return fail(g, d, s, r);
 		s->next = 1;
-		if (hy_must_settle(g, d, raised))
+		if (hy_must_settle(g, d))
 			return HY_KEEP;
 	}
 	if (!s->chosen && !choose(g, d))

@@ -14,6 +14,7 @@
 #include "core/derive.h"
 #include "core/lazy.h"
 #include "core/queue.h"
+#include "core/release.h"
 #include "core/scope.h"
 #include "core/wave.h"
 
@@ -21,6 +22,7 @@
 struct inner {
 	struct hyphae_scope *scope; /* of what it made; may be stale */
 	struct hy_cell *cell;	    /* held; NULL: nothing */
+	int64_t number;		    /* of the call: the least is the oldest */
 };
 
 typedef struct hyphae_cell *(*make_fn)(void *call);
@@ -80,11 +82,13 @@ static int inner_make(struct hy_graph *g, struct inner *inner, make_fn make,
 		return -ENOMEM;
 	if (floor.graph != g || floor.height < height)
 		hy_self.floor = (struct hy_floor){g, height};
+	g->making++;
 	hy_call_begin(g);
 	errno = 0;
 	handle = make(call);
 	r = handle ? 0 : errno;
 	hy_call_end(g);
+	g->making--;
 	hy_self.floor = floor;
 	hy_scope_close(g, inner->scope);
 	errno = r;
@@ -141,7 +145,7 @@ static void leave(struct hy_graph *g, struct flatten *s, uint32_t i)
 {
 	struct inner inner = s->inners[i];
 
-	s->inners[i] = (struct inner){NULL, NULL};
+	s->inners[i] = (struct inner){0};
 	if (i && s->cell && i < s->cell->fan_in->count)
 		hy_link_remove(g, s->cell, i);
 	inner_drop(g, &inner);
@@ -167,20 +171,23 @@ static int select_next(struct hy_graph *g, struct hy_derived *d, void *out)
 {
 	struct flatten *s = d->ctx;
 	struct call call = {s, hy_input_value(d, 0)};
+	struct hy_cut from = hy_cut_begin(g);
 	struct inner inner;
 	int r;
 
-	if (s->one)
+	if (s->one) {
 		leave_all(g, s);
-	else if (count_inners(s) >= s->max)
+		hy_cut_end(g, &from);
+	} else if (count_inners(s) >= s->max)
 		return -ENOBUFS;
 	r = inner_make(g, &inner, call_fn, &call, d->cell.height, s->type);
 	if (r)
 		return r;
 	if (s->inners[0].cell) /* never linked: the cell was not computed */
 		leave(g, s, 0);
+	inner.number = ++s->calls;
 	s->inners[0] = inner;
-	*(int64_t *)out = ++s->calls;
+	*(int64_t *)out = inner.number;
 	return HY_VALUE;
 }
 
@@ -197,15 +204,37 @@ static void reset_selector(struct hy_graph *g, struct hy_derived *d)
 	leave_all(g, d->ctx);
 }
 
+struct above {
+	bool (*each)(struct hy_cell *c, void *ctx);
+	void *ctx;
+};
+
+/* A cell of a scope, and the selector that is a part of it. */
+static bool above_part(struct hy_cell *c, void *ctx)
+{
+	const struct above *a = ctx;
+	struct hy_derived *d = hy_derived_of(c);
+	struct hy_cell *selector;
+
+	if (d->op->fixed) {
+		selector = d->fan_in->edges[0].input;
+		if (selector && !a->each(selector, a->ctx))
+			return false;
+	}
+	return a->each(c, a->ctx);
+}
+
 /* What was made for the inners is computed after the selector. */
 static bool above_selector(struct hy_derived *d,
 			   bool (*each)(struct hy_cell *c, void *ctx),
 			   void *ctx)
 {
 	const struct flatten *s = d->ctx;
+	struct above above = {each, ctx};
 
 	for (size_t i = 0; i < s->capacity; i++)
-		if (!hy_scope_each_derived(s->inners[i].scope, each, ctx))
+		if (!hy_scope_each_derived(s->inners[i].scope, above_part,
+					   &above))
 			return false;
 	return true;
 }
@@ -228,7 +257,7 @@ static bool reserve(struct hy_region *region, struct flatten *s, uint32_t i)
 	if (!inners)
 		return false;
 	for (size_t at = had; at < s->capacity; at++)
-		inners[at] = (struct inner){NULL, NULL};
+		inners[at] = (struct inner){0};
 	s->inners = inners;
 	return true;
 }
@@ -259,8 +288,8 @@ static int link_inner(struct hy_graph *g, struct hy_derived *d,
 	if (i < 0)
 		return i;
 	s->inners[i] = s->inners[0];
-	s->inners[0] = (struct inner){NULL, NULL};
-	return hy_must_settle(g, d, raised) ? HY_KEEP : 0;
+	s->inners[0] = (struct inner){0};
+	return hy_must_settle(g, d) ? HY_KEEP : 0;
 }
 
 /*
@@ -286,11 +315,11 @@ static int link_again(struct hy_graph *g, struct hy_derived *d,
 		}
 		if (at < 0)
 			return at;
-		s->inners[i] = (struct inner){NULL, NULL};
+		s->inners[i] = (struct inner){0};
 		s->inners[at] = inner;
 	}
 	s->parted = false;
-	return hy_must_settle(g, d, raised) ? HY_KEEP : 0;
+	return hy_must_settle(g, d) ? HY_KEEP : 0;
 }
 
 /* It goes idle: the inners are kept, the first of them at 1. */
@@ -305,7 +334,7 @@ static void part(struct hy_graph *g, struct hy_derived *d)
 
 		if (!inner.cell)
 			continue;
-		s->inners[i] = (struct inner){NULL, NULL};
+		s->inners[i] = (struct inner){0};
 		s->inners[at++] = inner;
 	}
 	s->parted = true;
@@ -353,55 +382,77 @@ static bool outer_error(struct hy_graph *g, struct hy_derived *d)
 	return true;
 }
 
+/* Neither the outer cell nor the inner one will say more. */
+static int switch_end(const struct hy_derived *d)
+{
+	return hy_input_ended(d, 0) &&
+			       (d->fan_in->count < 2 || hy_input_ended(d, 1))
+		       ? HY_END
+		       : 0;
+}
+
 static int run_switch(struct hy_graph *g, struct hy_derived *d, void *out)
 {
 	struct flatten *s = d->ctx;
 	int r;
 
 	s->cell = d;
-	if (outer_error(g, d))
-		return HY_KEEP;
+	if (outer_error(g, d)) {
+		r = s->parted ? link_again(g, d, s) : 0;
+		return r < 0 ? r : HY_KEEP | switch_end(d);
+	}
 	r = link_inners(g, d, s);
 	if (r)
 		return r < 0 ? r : HY_KEEP;
-	if (d->fan_in->count < 2)
-		return hy_input_ended(d, 0) ? HY_KEEP | HY_END : HY_KEEP;
-	r = hear(g, d, 1, out);
-	if (hy_input_ended(d, 0) && hy_input_ended(d, 1))
-		r |= HY_END;
-	return r;
+	r = d->fan_in->count < 2 ? HY_KEEP : hear(g, d, 1, out);
+	return r | switch_end(d);
+}
+
+/* Who has something to say, the oldest inner first; 0: nobody. */
+static uint32_t who_speaks(const struct hy_derived *d, const struct flatten *s,
+			   bool *ret_more)
+{
+	uint32_t oldest = 0;
+
+	*ret_more = false;
+	for (uint32_t i = 1; i < d->fan_in->count; i++) {
+		if (!d->fan_in->edges[i].input ||
+		    !(hy_brought(d, i) & MARK_VALUE))
+			continue;
+		*ret_more |= oldest != 0;
+		if (!oldest || s->inners[i].number < s->inners[oldest].number)
+			oldest = i;
+	}
+	return oldest;
 }
 
 /* One value a wave; whoever is not heard now is in a wave after this one. */
 static int hear_one(struct hy_graph *g, struct hy_derived *d, struct flatten *s,
 		    void *out)
 {
-	bool heard = false, more = false;
-	int r = HY_KEEP;
+	bool more;
+	uint32_t speaks = who_speaks(d, s, &more);
+	int r = speaks ? hear(g, d, speaks, out) : HY_KEEP;
 
-	for (uint32_t i = 1; i < d->fan_in->count; i++) {
-		if (!d->fan_in->edges[i].input)
-			continue;
-		if (hy_brought(d, i) & MARK_VALUE) {
-			if (heard) {
-				more = true;
-				continue;
-			}
-			heard = true;
-			r = hear(g, d, i, out);
-			if (d->cell.flags & F_FAILED)
-				return HY_KEEP;
-		}
-		if (hy_input_ended(d, i))
+	if (d->cell.flags & F_FAILED)
+		return HY_KEEP;
+	for (uint32_t i = 1; i < d->fan_in->count; i++)
+		if (d->fan_in->edges[i].input && hy_input_ended(d, i) &&
+		    !(hy_brought(d, i) & MARK_VALUE))
 			leave(g, s, i);
-	}
 	return more ? r | HY_MORE : r;
 }
 
 /* The outer cell, or the function, told an error: one of what is told. */
 static bool outer_told_error(struct hy_graph *g, struct hy_derived *d)
 {
-	if (!hy_take(d, 0) || !hy_holds_error(d, 0))
+	uint32_t brought = hy_take(d, 0);
+
+	if (!hy_holds_error(d, 0))
+		return false;
+	/* The end alone does not repeat an error that was told before. */
+	if (!(brought & MARK_VALUE) &&
+	    !(brought && d->fan_in->edges[0].input->flags & F_FAILED))
 		return false;
 	hy_pass_error(g, d, 0);
 	return true;
@@ -565,9 +616,12 @@ static struct hyphae_cell *call_retry(void *arg)
 
 static void leave_try(struct hy_graph *g, struct hy_derived *d, struct retry *s)
 {
+	struct hy_cut from = hy_cut_begin(g);
+
 	if (d->fan_in->count)
 		hy_link_remove(g, d, 0);
 	inner_drop(g, &s->inner);
+	hy_cut_end(g, &from);
 }
 
 /* Make and follow the next try.  0, HY_KEEP (not now) or an error. */
@@ -584,7 +638,7 @@ static int next_try(struct hy_graph *g, struct hy_derived *d, struct retry *s)
 	r = hy_link_add(g, d, s->inner.cell, &raised);
 	if (r < 0)
 		return r;
-	return hy_must_settle(g, d, raised) ? HY_KEEP : 0;
+	return hy_must_settle(g, d) ? HY_KEEP : 0;
 }
 
 /* What the try that is followed has brought. */
