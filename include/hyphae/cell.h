@@ -97,7 +97,8 @@ HYPHAE_API int hyphae_cell_set(struct hyphae_cell *cell,
 /*
  * Copy the cell's value to `*ret_value`.  Never runs a compute function,
  * never waits for one.  The writer of an open batch reads what it wrote to a
- * source; a derived cell gives its last settled value.
+ * source; a derived cell gives its last settled value.  A function of a cell
+ * reads what sources were when the wave began, whatever waits to be written.
  *
  * Returns 0, or -EINVAL, -ESTALE, -ENODATA, or the cell's error code.
  * The caller owns the copy (matters for types with `drop`).

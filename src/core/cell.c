@@ -273,7 +273,8 @@ static int read_locked(struct hy_graph *g, struct hy_cell *c,
 
 	if (c->flags & F_EVENT && !(c->flags & F_ERROR))
 		return -ENODATA;
-	if (c->flags & F_PENDING) {
+	/* Functions of cells see what the other cells were computed from. */
+	if (c->flags & F_PENDING && !hy_guarded(g)) {
 		batch = hy_batch_of(g);
 		if (batch)
 			entry = hy_log_find(&batch->log, c);
