@@ -34,6 +34,8 @@ static struct hyphae_cell *source_new(struct hy_graph *g,
 			c->word = word;
 			c->flags |= flags;
 			handle = hy_cell_made(g, c, false);
+			if (c->flags & F_BOXED && !(flags & F_NONE))
+				hy_box_of(word)->home = handle;
 		}
 	}
 	hy_unlock(g);
@@ -62,11 +64,7 @@ struct hyphae_cell *hyphae_cell_new_at(struct hyphae_graph *graph,
 		return NULL;
 	}
 	handle = source_new(g, type, word, 0, site);
-	if (!hy_type_boxed(type))
-		return handle;
-	if (handle) {
-		hy_box_of(word)->home = handle;
-	} else {
+	if (!handle && hy_type_boxed(type)) {
 		hy_box_unref(g, type, hy_box_of(word));
 		errno = ENOMEM;
 	}
@@ -183,7 +181,7 @@ static ALWAYS_INLINE int write_word(struct hyphae_cell *handle,
 
 	if (unlikely(!c))
 		return hy_bad_handle(handle);
-	if (unlikely(c->type != type))
+	if (unlikely(load_relaxed(&c->type) != type))
 		return -EINVAL;
 	g = hy_graph_of(c);
 	/* `busy` first: the flags of a shared graph's cell need its lock. */
@@ -226,7 +224,7 @@ int hyphae_cell_set(struct hyphae_cell *handle, const struct hyphae_type *type,
 
 	if (!c)
 		return hy_bad_handle(handle);
-	if (!value || !type || c->type != type)
+	if (!value || !type || load_relaxed(&c->type) != type)
 		return -EINVAL;
 	if (!hy_type_boxed(type))
 		return write_word(handle, type, hy_word_of(type, value));
@@ -344,7 +342,7 @@ static inline bool read_fast(const struct hyphae_cell *handle,
 	struct hy_cell *c = hy_cell(handle);
 	uint64_t word;
 
-	if (unlikely(!c || c->type != type || !ret_value ||
+	if (unlikely(!c || load_relaxed(&c->type) != type || !ret_value ||
 		     load_relaxed(&c->flags) & F_SLOW_READ) ||
 	    (hy_tracked() && !hy_track_quickly(c)))
 		return false;

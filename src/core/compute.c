@@ -105,8 +105,7 @@ static void end_with_inputs(struct hy_graph *g, struct hy_derived *d)
 	hy_unlink_inputs(g, d);
 }
 
-/* It has more to say: a wave after this one (I7: there is room). */
-static void more(struct hy_graph *g, struct hy_derived *d)
+void hy_more(struct hy_graph *g, struct hy_derived *d)
 {
 	if (d->cell.flags & F_MORE)
 		return;
@@ -129,7 +128,7 @@ static void follow_outcome(struct hy_graph *g, struct hy_derived *d,
 	else if (ends || (!(c->flags & F_SIGNALS) && inputs_ended(d)))
 		end_with_inputs(g, d);
 	else if (outcome > 0 && outcome & HY_MORE)
-		more(g, d);
+		hy_more(g, d);
 }
 
 /* An event that was touched by no more than an end does not repeat itself. */
@@ -341,5 +340,5 @@ int hy_compute_first(struct hy_graph *g, struct hy_derived *d)
 void hy_outcome_first(struct hy_graph *g, struct hy_derived *d, int outcome)
 {
 	if (outcome > 0 && outcome & HY_MORE && !(d->cell.flags & F_ENDED))
-		more(g, d);
+		hy_more(g, d);
 }

@@ -619,6 +619,11 @@ void hy_wake(struct hy_graph *g, struct hy_derived *d)
 {
 	if (d->cell.flags & (F_DEAD | F_ENDED | F_IDLE))
 		return;
+	if (g->drainer && g->drainer != hy_thread_of(g)) {
+		/* That one may be in a wave in which the cell had its turn. */
+		hy_more(g, d);
+		return;
+	}
 	hy_queue_push(&g->queue, d, F_VALUE_TOUCH);
 	hy_busy(g, BUSY_LEFT, 0);
 }

@@ -144,7 +144,10 @@ static inline bool hy_sees_value(const struct hy_derived *d)
 /* The cell holds what input `i` holds as an error. */
 void hy_pass_error(struct hy_graph *g, struct hy_derived *d, uint32_t i);
 
-/* Have the cell computed in a wave, from anywhere; with the lock held. */
+/*
+ * Have a cell (OP_SIGNALS) computed in a wave, from anywhere, with the lock
+ * held; while another thread propagates, in a wave after the one under way.
+ */
 void hy_wake(struct hy_graph *g, struct hy_derived *d);
 
 /* map, inline because it is most of what graphs do; the rest is in src/op/. */

@@ -27,7 +27,7 @@ void hy_cell_init(struct hy_graph *g, struct hy_cell *c,
 	struct hy_cold *cold = hy_cold_of(c);
 
 	c->name = "";
-	c->type = type;
+	store_relaxed(&c->type, type);
 	c->flags = hy_type_flags(type);
 	cold->site = site ? site : "";
 	cold->refs = 1;

@@ -307,7 +307,7 @@ int hy_post_check(const struct hyphae_cell *handle,
 	if (!c)
 		return hy_bad_handle(handle);
 	flags = load_relaxed(&c->flags);
-	if (!type || c->type != type || flags & F_DERIVED)
+	if (!type || load_relaxed(&c->type) != type || flags & F_DERIVED)
 		return -EINVAL;
 	if (flags & F_DEAD)
 		return -ESTALE;

@@ -131,6 +131,7 @@ void *hy_slot_new(struct hy_graph *graph, enum hy_chunk_kind kind)
 {
 	uint64_t *slot = graph->free_slots[kind];
 	struct hy_chunk *chunk = graph->open_chunk[kind];
+	size_t kept = 1; /* words: the id */
 
 	if (graph->freeing)
 		return NULL;
@@ -147,10 +148,14 @@ void *hy_slot_new(struct hy_graph *graph, enum hy_chunk_kind kind)
 				    (size_t)chunk->used * chunk->slot_bytes);
 		store_release(&chunk->used, chunk->used + 1);
 	}
-	memset(slot + 1, 0, chunk->slot_bytes - sizeof(*slot));
-	if (has_cold(kind))
+	if (has_cold(kind)) {
+		/* Who has a stale handle may be looking at the old type. */
+		kept = offsetof(struct hy_cell, word) / sizeof(*slot);
+		((struct hy_cell *)slot)->name = NULL;
 		memset(hy_cold_of((struct hy_cell *)slot), 0,
 		       sizeof(struct hy_cold));
+	}
+	memset(slot + kept, 0, chunk->slot_bytes - kept * sizeof(*slot));
 	return slot;
 }
 

@@ -600,6 +600,17 @@ static inline struct hy_cell *hy_cell(const struct hyphae_cell *handle)
 	return hy_slot(handle);
 }
 
+/*
+ * Where the cell of a handle lies that fitted a moment ago.  Without the lock
+ * another thread may release it at any time: then what is read there is
+ * another's, until somebody who has the lock finds that the handle is stale.
+ */
+static inline struct hy_cell *hy_cell_place(const struct hyphae_cell *handle)
+{
+	return (struct hy_cell *)((uintptr_t)handle &
+				  (((uintptr_t)1 << HY_ADDRESS_BITS) - 1));
+}
+
 static inline struct hyphae_cell *hy_cell_handle(const struct hy_cell *c)
 {
 	return hy_handle(c, c->id);

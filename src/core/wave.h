@@ -101,6 +101,9 @@ int hy_compute_first(struct hy_graph *g, struct hy_derived *d);
 /* The cell is there now: what its first `run` told beside a value. */
 void hy_outcome_first(struct hy_graph *g, struct hy_derived *d, int outcome);
 
+/* It has more to say: a wave after this one (I7: there is room). */
+void hy_more(struct hy_graph *g, struct hy_derived *d);
+
 /* A wave for the highest of the cells that have more to say (F_MORE). */
 void hy_wave_more(struct hy_graph *g);
 

@@ -249,7 +249,7 @@ static int look(struct order *o, unsigned int flags)
 			   &o->event);
 	if (r)
 		return r;
-	from = hy_graph_of(hy_cell(o->cell));
+	from = hy_graph_of(hy_cell_place(o->cell));
 	if (from == to)
 		return -EINVAL;
 	if (hy_guarded(from) || hy_guarded(to))

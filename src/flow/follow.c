@@ -18,7 +18,7 @@ int hy_follow_look(struct hyphae_cell *cell, struct hy_follow *follow,
 		*ret_event = info.event;
 	*follow = (struct hy_follow){
 		.thread = pthread_self(),
-		.shared = hy_shared(hy_graph_of(hy_cell(cell)))};
+		.shared = hy_shared(hy_graph_of(hy_cell_place(cell)))};
 	return 0;
 }
 

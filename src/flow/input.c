@@ -189,11 +189,11 @@ static int input_look(struct hy_input *in, struct hyphae_cell *cell)
 
 	if (r)
 		return r;
-	if (load_relaxed(&hy_cell(cell)->flags) & F_DERIVED)
+	if (load_relaxed(&hy_cell_place(cell)->flags) & F_DERIVED)
 		return -EINVAL;
 	if (info.ended)
 		return -ESHUTDOWN;
-	g = hy_graph_of(hy_cell(cell));
+	g = hy_graph_of(hy_cell_place(cell));
 	in->graph = hy_handle(g, g->id);
 	in->shared = hy_shared(g);
 	in->type = info.type;

@@ -343,7 +343,7 @@ struct hyphae_cell *hyphae_materialize_at(struct hyphae_pipe *p,
 		hyphae_pipe_free(p);
 		return NULL;
 	}
-	order.op = arrange(p, hy_cell(input)->flags & F_EVENT);
+	order.op = arrange(p, hy_cell_place(input)->flags & F_EVENT);
 	order.type = p->stages[p->count - 1].type;
 	order.ctx = p;
 	return hy_one(&order, pools(order.graph, p));
