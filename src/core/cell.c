@@ -155,10 +155,10 @@ static ALWAYS_INLINE int write_fast(struct hy_graph *g, struct hy_cell *c,
 		hy_watch_pass_open(g);
 	r = hy_notify(g, c, type, HYPHAE_VALUE, word);
 	/* Whoever watches has left something to do: the end of the pass. */
-	if (unlikely(g->busy != BUSY_DRAINING) || hy_posts_waiting(g))
+	if (unlikely(g->left) || hy_posts_waiting(g))
 		return finish_slowly(g, r);
 	g->drainer = NULL;
-	g->busy = 0;
+	g->busy &= ~(uint32_t)BUSY_DRAINING;
 	return r;
 }
 

@@ -111,7 +111,7 @@ void hy_more(struct hy_graph *g, struct hy_derived *d)
 		return;
 	hy_flags_set(&d->cell, F_MORE, 0);
 	hy_list_add(&g->more, &d->cell);
-	hy_busy(g, BUSY_LEFT, 0);
+	g->left = true;
 }
 
 /* What `run` told, beside a value. */

@@ -544,12 +544,12 @@ static struct hyphae_cell *order_locked(struct hy_graph *g,
 		handle = make_dynamic(g, d, order);
 	else
 		handle = make_static(g, d, order);
+	if (hy_queue_used(&g->queue))
+		g->left = true;
 	if (drainer)
 		hy_drain_end(g, 0);
 	else
 		hy_bury(g);
-	if (hy_queue_used(&g->queue))
-		hy_busy(g, BUSY_LEFT, 0);
 	return handle;
 }
 
@@ -625,5 +625,5 @@ void hy_wake(struct hy_graph *g, struct hy_derived *d)
 		return;
 	}
 	hy_queue_push(&g->queue, d, F_VALUE_TOUCH);
-	hy_busy(g, BUSY_LEFT, 0);
+	g->left = true;
 }

@@ -99,11 +99,10 @@ static bool serve(struct hy_graph *g, unsigned int waves)
 	return true;
 }
 
-/* Whatever a thread leaves to do in a single-threaded graph sets BUSY_LEFT. */
+/* Whatever is left to do sets `left`; but for what other threads leave. */
 static bool nothing_left(const struct hy_graph *g)
 {
-	return !hy_shared(g) && !(g->busy & BUSY_LEFT) && !g->pass_open &&
-	       !g->posts;
+	return !g->left && !g->inbox.count && !g->posts;
 }
 
 /* After so many waves and the like the dead are freed, come what may. */
@@ -158,16 +157,19 @@ int hy_drain_end(struct hy_graph *g, unsigned int waves)
 {
 	int result;
 
-	if (nothing_left(g))
+	if (nothing_left(g)) {
 		g->hop = 0;
-	else
+		g->pass_open = false; /* nobody watched it */
+	} else {
 		drain(g, waves);
+	}
 	result = g->result;
 	g->result = 0;
 	g->served = 0;
 	g->drainer = g->heir;
 	hy_drain_left(g);
-	hy_busy(g, 0, BUSY_DRAINING | BUSY_LEFT);
+	hy_busy(g, 0, BUSY_DRAINING);
+	g->left = false;
 	if (hy_shared(g) && (g->waiters || g->heir))
 		pthread_cond_broadcast(&g->idle);
 	g->heir = NULL;

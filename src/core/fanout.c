@@ -100,7 +100,7 @@ static NOINLINE void returned(struct hy_graph *g, struct hy_sub *s, int r)
 	/* A first call beside the drainer is nobody's write. */
 	if (!g->result && g->drainer == hy_thread_of(g)) {
 		g->result = r;
-		hy_busy(g, BUSY_LEFT, 0);
+		g->left = true;
 	}
 	snprintf(text, sizeof(text),
 		 "A subscriber (number %llu) returned error %d%s%s; nobody was "

@@ -110,7 +110,7 @@ static void wake(struct hy_graph *g, struct hy_derived *d)
 	}
 	look_at_inputs(d);
 	hy_queue_push(&g->queue, d, F_VALUE_TOUCH);
-	hy_busy(g, BUSY_LEFT, 0);
+	g->left = true;
 }
 
 /* Waking a cell may make its inputs needed: a list instead of recursion. */
@@ -195,7 +195,7 @@ static void attention(struct hy_graph *g, struct hy_cell *c)
 		return;
 	hy_flags_set(c, F_ATTENTION, 0);
 	hy_list_add(&g->attention, c);
-	hy_busy(g, BUSY_LEFT, 0);
+	g->left = true;
 }
 
 void hy_first_target(struct hy_graph *g, struct hy_cell *c)

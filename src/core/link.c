@@ -225,7 +225,7 @@ bool hy_link_later(struct hy_graph *g, struct hy_derived *d)
 	}
 	hy_flags_set(&d->cell, F_AGAIN, 0);
 	hy_list_add(&g->again, &d->cell);
-	hy_busy(g, BUSY_LEFT, 0);
+	g->left = true;
 	return true;
 }
 

@@ -58,7 +58,7 @@ static struct hy_log_entry *append(struct hy_graph *g, struct hy_log *log,
 	struct hy_log_entry *entry = &log->entries[log->count];
 
 	if (log == &g->next)
-		hy_busy(g, BUSY_LEFT, 0);
+		g->left = true;
 
 	if (log->count == 0) {
 		if (!++g->log_epoch) /* 0 means unknown */

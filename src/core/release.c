@@ -21,7 +21,7 @@ void hy_cell_put(struct hy_graph *g, struct hy_cell *c)
 	cold->next_dead = NULL;
 	*g->dead_cells_end = c;
 	g->dead_cells_end = &cold->next_dead;
-	hy_busy(g, BUSY_LEFT, 0);
+	g->left = true;
 }
 
 void hy_sub_end(struct hy_graph *g, struct hy_sub *s)
@@ -38,7 +38,7 @@ void hy_sub_bury(struct hy_graph *g, struct hy_sub *s)
 	s->next_dead = NULL;
 	*g->dead_subs_end = s;
 	g->dead_subs_end = &s->next_dead;
-	hy_busy(g, BUSY_LEFT, 0);
+	g->left = true;
 }
 
 void hy_edge_unlink(struct hy_graph *g, struct hy_edge *e)

@@ -412,9 +412,10 @@ struct hy_graph {
 	uint64_t id_next, id_end;     /* object ids in stock */
 	struct hy_thread *drainer;    /* who propagates now */
 	bool pass_open;		      /* `pass` is under way */
-	bool depth_first;	      /* this wave is an eager one */
-	int result;		      /* first error of a subscriber */
-	uint32_t served;	      /* waves it ran for other threads */
+	bool left;	  /* something may be left to do after the wave */
+	bool depth_first; /* this wave is an eager one */
+	int result;	  /* first error of a subscriber */
+	uint32_t served;  /* waves it ran for other threads */
 	/*
 	 * Of this pass: how many inputs and bridges, one after the other, led
 	 * to it.  A chain of them that leads back ends at the wave limit.
@@ -500,7 +501,6 @@ enum {
 	BUSY_DRAINING = 2,
 	BUSY_BATCH = 4,
 	BUSY_GUARD = 8,
-	BUSY_LEFT = 16, /* something is left to do after the wave */
 };
 
 #define HY_CHUNK_BYTES 65536

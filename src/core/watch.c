@@ -439,7 +439,7 @@ void hy_watch_pass_open(struct hy_graph *g)
 {
 	g->pass_fires = g->pass_refires = 0;
 	g->clock = 0;
-	hy_busy(g, BUSY_LEFT, 0); /* the end of the pass */
+	g->left = true; /* the end of the pass */
 	if (hy_self.pass)
 		g->pass = hy_pass_id(hy_self.pass);
 	else if (hy_gate.detail)

@@ -18,7 +18,7 @@ static inline void hy_watch_pass(struct hy_graph *g)
 		g->watched_pass = g->pass;
 		g->clock = 0;
 		g->pass_fires = g->pass_refires = 0;
-		hy_busy(g, BUSY_LEFT, 0); /* the end of the pass */
+		g->left = true; /* the end of the pass */
 	}
 }
 

@@ -42,7 +42,7 @@ static int put_in_inbox(struct hy_kick *kick, struct hy_graph *g)
 {
 	if (hy_guarded(g))
 		return -EPERM;
-	hy_busy(g, BUSY_LEFT, 0);
+	g->left = true;
 	return hy_log_put(g, &g->inbox, hy_cell(kick->cell), LOG_VALUE,
 			  (uint64_t)next_count(kick), NULL);
 }

@@ -7,7 +7,6 @@
 
 #include "base/alloc.h"
 #include "core/derive.h"
-#include "core/queue.h"
 #include "core/track.h"
 #include "core/wave.h"
 
@@ -77,7 +76,7 @@ static int relink(struct hy_graph *g, struct hy_derived *d,
 		return r;
 	hy_flags_set(&d->cell, 0, F_AGAIN);
 	if (t->idle || (t->unsettled && raised)) {
-		hy_queue_push(&g->queue, d, F_VALUE_TOUCH);
+		hy_wake(g, d);
 		return HY_KEEP;
 	}
 	return 0;
@@ -131,7 +130,7 @@ static int run_computed(struct hy_graph *g, struct hy_derived *d, void *out)
 					: relink(g, d, &s->tracker);
 	if (s->again) {
 		s->again = false;
-		hy_queue_push(&g->queue, d, F_VALUE_TOUCH);
+		hy_wake(g, d);
 		if (!linked)
 			linked = HY_KEEP;
 	}
