@@ -80,8 +80,11 @@ HYPHAE_API void hyphae_untracked_end(void);
 /*
  * ---- cells of cells ---------------------------------------------------------
  *
- * What these make is a value cell, also of events: it holds the last value, and
- * an equal one is no change.
+ * What hyphae_switch_map(), _merge_map() and _retry() make is a value cell,
+ * also of events: it holds the last value, and an equal one is no change.
+ * hyphae_switch_events(), _merge_events() and _retry_events() do the same and
+ * make an event: each value counts, also an equal one, and one that an inner
+ * cell holds when it is first followed; so two equal answers are two.
  */
 
 /*
@@ -109,6 +112,13 @@ HYPHAE_API struct hyphae_cell *
 hyphae_switch_map_at(struct hyphae_cell *outer, const struct hyphae_type *type,
 		     hyphae_switch_fn fn, void *ctx, const char *site);
 
+#define hyphae_switch_events(outer, type, fn, ctx)                             \
+	hyphae_switch_events_at(outer, type, fn, ctx, HYPHAE_HERE)
+HYPHAE_API struct hyphae_cell *
+hyphae_switch_events_at(struct hyphae_cell *outer,
+			const struct hyphae_type *type, hyphae_switch_fn fn,
+			void *ctx, const char *site);
+
 /*
  * The same without letting go: the values of all inner cells, as they come.
  * What several bring in one wave is told one a wave, oldest input first.  An
@@ -125,6 +135,13 @@ HYPHAE_API struct hyphae_cell *
 hyphae_merge_map_at(struct hyphae_cell *outer, const struct hyphae_type *type,
 		    size_t max, hyphae_switch_fn fn, void *ctx,
 		    const char *site);
+
+#define hyphae_merge_events(outer, type, max, fn, ctx)                         \
+	hyphae_merge_events_at(outer, type, max, fn, ctx, HYPHAE_HERE)
+HYPHAE_API struct hyphae_cell *
+hyphae_merge_events_at(struct hyphae_cell *outer,
+		       const struct hyphae_type *type, size_t max,
+		       hyphae_switch_fn fn, void *ctx, const char *site);
 
 /* As hyphae_switch_fn, for try number 0, 1, ... */
 typedef struct hyphae_cell *(*hyphae_retry_fn)(size_t attempt, void *ctx);
@@ -143,6 +160,13 @@ HYPHAE_API struct hyphae_cell *hyphae_retry_at(struct hyphae_graph *graph,
 					       size_t retries,
 					       hyphae_retry_fn fn, void *ctx,
 					       const char *site);
+
+#define hyphae_retry_events(graph, type, retries, fn, ctx)                     \
+	hyphae_retry_events_at(graph, type, retries, fn, ctx, HYPHAE_HERE)
+HYPHAE_API struct hyphae_cell *
+hyphae_retry_events_at(struct hyphae_graph *graph,
+		       const struct hyphae_type *type, size_t retries,
+		       hyphae_retry_fn fn, void *ctx, const char *site);
 
 #ifdef __cplusplus
 }

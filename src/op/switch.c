@@ -503,6 +503,22 @@ static const struct hy_op op_merge = {
 	.fixed = 1,
 };
 
+/* The same told as events: equal ones too, and nothing is held. */
+static const struct hy_op op_switch_events = {
+	.name = "switch_events",
+	.run = run_switch,
+	.free = free_flat,
+	.flags = OP_SIGNALS | OP_SHARES | OP_DYNAMIC | OP_KEEPS | OP_EVENT,
+	.fixed = 1,
+};
+static const struct hy_op op_merge_events = {
+	.name = "merge_events",
+	.run = run_merge,
+	.free = free_flat,
+	.flags = OP_SIGNALS | OP_SHARES | OP_DYNAMIC | OP_KEEPS | OP_EVENT,
+	.fixed = 1,
+};
+
 /* The selector has one follower, and is computed only for it. */
 static struct hyphae_cell *follow_selector(struct hyphae_cell *selector,
 					   const struct hy_op *op,
@@ -567,7 +583,7 @@ static struct hyphae_cell *flatten(const struct hy_op *op,
 	s->ctx = ctx;
 	s->type = type;
 	s->max = (uint32_t)max;
-	s->one = op == &op_switch;
+	s->one = op == &op_switch || op == &op_switch_events;
 	s->refs = 1;
 	selector = hy_order(&order);
 	if (!selector) {
@@ -595,6 +611,22 @@ struct hyphae_cell *hyphae_merge_map_at(struct hyphae_cell *outer,
 					void *ctx, const char *site)
 {
 	return flatten(&op_merge, outer, type, fn, ctx, max, site);
+}
+
+struct hyphae_cell *hyphae_switch_events_at(struct hyphae_cell *outer,
+					    const struct hyphae_type *type,
+					    hyphae_switch_fn fn, void *ctx,
+					    const char *site)
+{
+	return flatten(&op_switch_events, outer, type, fn, ctx, 1, site);
+}
+
+struct hyphae_cell *hyphae_merge_events_at(struct hyphae_cell *outer,
+					   const struct hyphae_type *type,
+					   size_t max, hyphae_switch_fn fn,
+					   void *ctx, const char *site)
+{
+	return flatten(&op_merge_events, outer, type, fn, ctx, max, site);
 }
 
 /* ---- retry ----------------------------------------------------------------------- */
@@ -699,15 +731,22 @@ static const struct hy_op op_retry = {
 	.flags = OP_SIGNALS | OP_SHARES | OP_DYNAMIC | OP_KEEPS,
 };
 
-struct hyphae_cell *hyphae_retry_at(struct hyphae_graph *graph,
-				    const struct hyphae_type *type,
-				    size_t retries, hyphae_retry_fn fn,
-				    void *ctx, const char *site)
+static const struct hy_op op_retry_events = {
+	.name = "retry_events",
+	.run = run_retry,
+	.free = free_retry,
+	.reset = reset_retry,
+	.flags = OP_SIGNALS | OP_SHARES | OP_DYNAMIC | OP_KEEPS | OP_EVENT,
+};
+
+static struct hyphae_cell *retry(const struct hy_op *op,
+				 struct hyphae_graph *graph,
+				 const struct hyphae_type *type, size_t retries,
+				 hyphae_retry_fn fn, void *ctx,
+				 const char *site)
 {
-	struct hy_order order = {.graph = hy_graph(graph),
-				 .op = &op_retry,
-				 .type = type,
-				 .site = site};
+	struct hy_order order = {
+		.graph = hy_graph(graph), .op = op, .type = type, .site = site};
 	struct hyphae_cell *cell;
 	struct retry *s;
 
@@ -727,4 +766,20 @@ struct hyphae_cell *hyphae_retry_at(struct hyphae_graph *graph,
 	if (!cell)
 		hy_free(s);
 	return cell;
+}
+
+struct hyphae_cell *hyphae_retry_at(struct hyphae_graph *graph,
+				    const struct hyphae_type *type,
+				    size_t retries, hyphae_retry_fn fn,
+				    void *ctx, const char *site)
+{
+	return retry(&op_retry, graph, type, retries, fn, ctx, site);
+}
+
+struct hyphae_cell *hyphae_retry_events_at(struct hyphae_graph *graph,
+					   const struct hyphae_type *type,
+					   size_t retries, hyphae_retry_fn fn,
+					   void *ctx, const char *site)
+{
+	return retry(&op_retry_events, graph, type, retries, fn, ctx, site);
 }

@@ -1139,6 +1139,89 @@ static void o24_retry_does_not_recurse(void **state)
 	on_small_stack(65536, retry_often, *state);
 }
 
+/* ---- the same as events: two equal answers are two ------------------------------ */
+
+static struct hyphae_cell *event_of(struct world *w)
+{
+	return keep(w, hyphae_event_new(w->graph, &hyphae_int64));
+}
+
+static void o27_switch_events(void **state)
+{
+	struct world *w = *state;
+	struct hyphae_cell *o = source(w, 1);
+	struct fn f = {.choose = choose_branch,
+		       .world = w,
+		       .c = {NULL, event_of(w), source(w, 7)}};
+	struct log *seen = follow(
+		w, keep(w, hyphae_switch_events(o, &hyphae_int64, choose, &f)));
+	struct hyphae_cell_info info;
+
+	assert_int_equal(hyphae_cell_info(seen->cell, &info), 0);
+	assert_true(info.event);
+	put(f.c[1], 5);
+	put(f.c[1], 5);
+	put(o, 0); /* a cell's value is one, too */
+	put(o, 1);
+	put(f.c[1], 5);
+	put(o, 0);
+	assert_log(seen, "5,5,7,5,7");
+	begin_batch(w);
+	put(f.c[1], 6); /* not followed */
+	put(o, 1);
+	end_batch(w);
+	begin_batch(w);
+	put(f.c[1], 8);
+	put(f.c[1], 8);
+	end_batch(w);
+	assert_int_equal(hyphae_cell_complete(o), 0);
+	assert_int_equal(hyphae_cell_complete(f.c[1]), 0);
+	assert_string_equal(strrchr(seen->text, '8') - 2, "8,8,C");
+}
+
+static void o27_merge_events(void **state)
+{
+	struct world *w = *state;
+	struct hyphae_cell *o = source(w, 0);
+	struct fn f = {.choose = choose_index,
+		       .world = w,
+		       .c = {event_of(w), event_of(w)}};
+	struct log *seen = follow(
+		w,
+		keep(w, hyphae_merge_events(o, &hyphae_int64, 2, choose, &f)));
+
+	put(o, 1);
+	put(f.c[0], 5);
+	put(f.c[1], 5);
+	begin_batch(w);
+	put(f.c[1], 5);
+	put(f.c[0], 5);
+	put(f.c[1], 6);
+	end_batch(w);
+	assert_log(seen, "5,5,5,5,6");
+}
+
+static struct hyphae_cell *second_is_good(size_t attempt, void *ctx)
+{
+	struct fn *f = ctx;
+
+	errno = EIO;
+	return attempt ? f->c[0] : NULL;
+}
+
+static void o27_retry_events(void **state)
+{
+	struct world *w = *state;
+	struct fn f = {.c = {event_of(w)}};
+	struct log *seen =
+		follow(w, keep(w, hyphae_retry_events(w->graph, &hyphae_int64,
+						      1, second_is_good, &f)));
+
+	put(f.c[0], 5);
+	put(f.c[0], 5);
+	assert_log(seen, "5,5");
+}
+
 /* ---- W-08: heights in the worst order ---------------------------------------------- */
 
 #define MANY 10000
@@ -1286,6 +1369,9 @@ int main(void)
 		CASE(o23_retry_later),
 		CASE(o23_factory_that_gives_nothing),
 		CASE(o24_retry_does_not_recurse),
+		CASE(o27_switch_events),
+		CASE(o27_merge_events),
+		CASE(o27_retry_events),
 		CASE(w08_worst_order),
 		CASE(w08_nested_reads),
 	};
