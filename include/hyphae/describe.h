@@ -69,9 +69,10 @@ HYPHAE_API int hyphae_cell_each_target(struct hyphae_cell *cell,
  *     shop.c:31
  *
  * with "no value", "error -5 "text"" or "failed -5 "text"" in the place of the
- * value, and "completed" after it; of an event it is the last emission.  The value is what type->print makes of it,
- * called without a lock and unable to write, of which up to 255 bytes are
- * shown; without `print` it is the size.  In what comes from the program,
+ * value, and "completed" after it; an event is "event", or "event, last 5" when
+ * it has emitted.  The value is what type->print makes of it, called without a
+ * lock and unable to write, of which up to 255 bytes are shown; without `print`
+ * it is the size.  In what comes from the program,
  * quotes and backslashes have a backslash before them, and bytes that are not
  * printable UTF-8 are written as \xNN.
  * Returns the length as snprintf() does, of which size - 1 bytes and a NUL are

@@ -7,8 +7,12 @@
 
 #ifdef __cplusplus
 #define HYPHAE_ALIGNOF(type) alignof(type)
+#define HYPHAE_CAST_(type, value) (static_cast<type>(value))
+#define HYPHAE_DESIGNATED_ __extension__ /* initializers, before C++20 */
 #else
 #define HYPHAE_ALIGNOF(type) _Alignof(type)
+#define HYPHAE_CAST_(type, value) ((type)(value))
+#define HYPHAE_DESIGNATED_
 #endif
 
 /* The place in the source as "file:line": what constructors take as `site`. */

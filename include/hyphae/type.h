@@ -130,7 +130,7 @@ extern HYPHAE_API const struct hyphae_type hyphae_bytes;
 	/* Members that are not named are NULL, which is their meaning. */     \
 	_Pragma("GCC diagnostic push") _Pragma(                                \
 		"GCC diagnostic ignored \"-Wmissing-field-initializers\"")     \
-		const struct hyphae_type name_##_type = {                      \
+		HYPHAE_DESIGNATED_ const struct hyphae_type name_##_type = {   \
 			.name = #name_,                                        \
 			.size = sizeof(c_type),                                \
 			.align = HYPHAE_ALIGNOF(c_type),                       \
@@ -160,7 +160,7 @@ extern HYPHAE_API const struct hyphae_type hyphae_bytes;
 		const struct hyphae_signal *signal)                            \
 	{                                                                      \
 		return signal->type == &name_##_type                           \
-			       ? (const c_type *)signal->value                 \
+			       ? HYPHAE_CAST_(const c_type *, signal->value)   \
 			       : NULL;                                         \
 	}                                                                      \
 	extern const struct hyphae_type name_##_type

@@ -128,9 +128,10 @@ void hy_portray_state(const struct hy_portrait *p, struct hy_text *text,
 			hy_text_add(text, "%s", quote);
 		}
 	} else if (p->flags & F_NONE) {
-		hy_text_add(text, "no value");
+		hy_text_add(text, p->flags & F_EVENT ? "event" : "no value");
 	} else {
-		hy_text_add(text, "value ");
+		hy_text_add(text,
+			    p->flags & F_EVENT ? "event, last " : "value ");
 		add_state(p, text, quoting);
 	}
 	if (p->flags & F_COMPLETE)

@@ -230,8 +230,8 @@ static void test_cpp(void **state)
 	for (int i = 0; i < 6; i++) {
 		char *said = run_shell(
 			&status,
-			"%s -std=%s -Wall -Wextra -Werror -Iinclude "
-			"-o %s/types %s/types.cc %s 2>&1 && %s/types",
+			"%s -std=%s -Wall -Wextra -pedantic -Werror "
+			"-Iinclude -o %s/types %s/types.cc %s 2>&1 && %s/types",
 			compilers[i % 2], standards[i / 2], temp_dir(),
 			temp_dir(), in_build("lib/libhyphae.a"), temp_dir());
 

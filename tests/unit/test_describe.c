@@ -471,6 +471,12 @@ static void describe_states(void **state)
 	expect_line(s, "#%llu source string, height 0, 0 inputs, 0 targets, "
 		       "value a \\\"b\\\"\\x0a\\\\ \\xff \xc3\xa9, completed, "
 		       "at z");
+	none = hyphae_event_new_at(graph, &hyphae_int64, "e");
+	expect_line(none, "#%llu source int64, height 0, 0 inputs, 0 targets, "
+			  "event, at e");
+	assert_int_equal(hyphae_int64_set(none, 5), 0);
+	expect_line(none, "#%llu source int64, height 0, 0 inputs, 0 targets, "
+			  "event, last 5, at e");
 	assert_int_equal(hyphae_cell_fail(t, -EIO, "no \"disk\""), 0);
 	expect_line(t, "#%llu source triple, height 0, 0 inputs, 0 targets, "
 		       "failed -5 \"no \\\"disk\\\"\", at z");
