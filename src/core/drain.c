@@ -102,7 +102,8 @@ static bool serve(struct hy_graph *g, unsigned int waves)
 /* Whatever is left to do sets `left`; but for what other threads leave. */
 static bool nothing_left(const struct hy_graph *g)
 {
-	return !g->left && !g->inbox.count && !load_acquire(&g->posts);
+	return !g->left && !hy_queue_used(&g->queue) && !g->inbox.count &&
+	       !load_acquire(&g->posts);
 }
 
 /* After so many waves and the like the dead are freed, come what may. */

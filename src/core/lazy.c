@@ -106,6 +106,7 @@ static void wake(struct hy_graph *g, struct hy_derived *d)
 		hy_set_failure(g, c, r);
 		hy_spread(g, c); /* it is in no queue to do so later */
 		hy_flags_set(c, 0, F_NEWS);
+		g->left = true;
 		return;
 	}
 	look_at_inputs(d);

@@ -268,6 +268,7 @@ bool hy_must_settle(struct hy_graph *g, struct hy_derived *d)
 	    hy_queue_lowest(&g->queue) >= d->cell.height)
 		return false;
 	hy_queue_push(&g->queue, d, F_VALUE_TOUCH);
+	g->left = true; /* when it is made, no wave is under way */
 	return true;
 }
 
