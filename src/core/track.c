@@ -68,16 +68,15 @@ bool hy_track_quickly(struct hy_cell *c)
 
 	if (t->graph != g || t->untracked)
 		return true;
-	if (hy_shared(g) || t->nextra ||
-	    (c->flags & F_DERIVED && hy_queue_used(&g->queue)))
+	if (hy_shared(g) || (c->flags & F_DERIVED && hy_is_unsettled(g, c)))
 		return false;
 	in = t->d->fan_in;
-	if (t->matched < in->count && in->edges[t->matched].input == c) {
+	if (!t->nextra && t->matched < in->count &&
+	    in->edges[t->matched].input == c) {
 		hy_cold_of(c)->read_at = t->matched++;
 		return true;
 	}
-	/* Once more the same. */
-	return t->matched && in->edges[t->matched - 1].input == c;
+	return noted(t, c); /* once more the same */
 }
 
 void hy_track_unique(struct hy_graph *g, struct hy_tracker *t)
