@@ -43,7 +43,8 @@ int hy_check_inputs(struct hyphae_cell *const *inputs, size_t count,
 static inline void *hy_many_state(struct hyphae_cell *const *inputs,
 				  size_t bytes)
 {
-	return hy_zalloc_in(hy_graph_of(hy_cell_place(inputs[0]))->region, bytes);
+	return hy_zalloc_in(hy_graph_of(hy_cell_place(inputs[0]))->region,
+			    bytes);
 }
 
 #endif
