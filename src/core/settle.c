@@ -5,6 +5,7 @@
 #include "core/fanout.h"
 #include "core/link.h"
 #include "core/queue.h"
+#include "core/scope.h"
 #include "core/sync.h"
 #include "core/wave.h"
 
@@ -125,7 +126,7 @@ bool hy_is_unsettled(struct hy_graph *g, const struct hy_cell *c)
 bool hy_settle(struct hy_graph *g, struct hy_cell *c)
 {
 	struct settle s = {.g = g, .from = g->wanted.count};
-	struct hy_scope *scope = hy_self.scope;
+	struct hy_scope *hidden;
 	bool depth_first = g->depth_first, ok;
 	struct hy_floor floor = hy_self.floor;
 
@@ -134,12 +135,12 @@ bool hy_settle(struct hy_graph *g, struct hy_cell *c)
 	g->settling++;
 	g->depth_first = false;
 	hy_self.floor = (struct hy_floor){0};
-	hy_self.scope = NULL;
+	hidden = hy_scopes_hide();
 	do
 		ok = hy_queue_used(&g->queue) ? want_all(&s, c) : true;
 	while (ok && g->wanted.count > s.from && !compute_wanted(&s));
 	g->wanted.count = s.from;
-	hy_self.scope = scope;
+	hy_scopes_show(hidden);
 	hy_self.floor = floor;
 	g->depth_first = depth_first;
 	g->settling--;

@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "core/derive.h"
+#include "core/scope.h"
 #include "core/track.h"
 #include "core/wave.h"
 
@@ -98,18 +99,18 @@ static void drop_made(struct hy_graph *g, struct hy_derived *d, void *out)
 static int call(struct hy_graph *g, struct hy_derived *d, void *out)
 {
 	struct computed *s = d->ctx;
-	struct hy_scope *scope = hy_self.scope;
+	struct hy_scope *hidden;
 	int r;
 
 	s->running = true;
 	hy_track_begin(&s->tracker, g, d);
-	hy_self.scope = NULL; /* what it makes is its own */
+	hidden = hy_scopes_hide(); /* what it makes is its own */
 	g->making++;
 	hy_call_begin(g);
 	r = s->fn(out, s->ctx);
 	hy_call_end(g);
 	g->making--;
-	hy_self.scope = scope;
+	hy_scopes_show(hidden);
 	hy_track_end(&s->tracker);
 	s->running = false;
 	return r > 0 ? -EINVAL : r;

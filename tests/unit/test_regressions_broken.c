@@ -86,6 +86,25 @@ static void scope_entered_in_a_switch_function(void **state)
 	assert_int_equal(hyphae_scope_dispose(around), 0);
 }
 
+static int enter_in_computed(void *ret, void *ctx)
+{
+	(void)ctx;
+	hyphae_scope_enter(scope);
+	*(int64_t *)ret = 1;
+	return 0;
+}
+
+/* So did a tracked function, and one that is computed because it is read. */
+static void scope_entered_in_a_computed_function(void **state)
+{
+	(void)state;
+	scope = hyphae_scope_new(graph);
+	assert_non_null(
+		hyphae_computed(graph, &hyphae_int64, enter_in_computed, NULL));
+	assert_int_equal(hyphae_scope_leave(scope), 0);
+	assert_int_equal(hyphae_scope_dispose(scope), 0);
+}
+
 static void enter_hook(struct hyphae_cell *cell, void *ctx)
 {
 	(void)cell;
@@ -400,6 +419,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(scope_entered_in_a_switch_function),
+		TEST(scope_entered_in_a_computed_function),
 		TEST(scope_entered_in_a_hook_of_a_bridge),
 		TEST(merge_map_tells_one_value_a_wave),
 		TEST(computed_waits_for_what_it_wakes),
