@@ -165,9 +165,12 @@ static struct result compute_any(struct hy_graph *g, struct hy_derived *d)
 {
 	struct hy_cell *c = &d->cell;
 	struct result result = {0, false};
+	struct hy_run here = {c, g->runs};
 	uint64_t word;
 
+	g->runs = &here;
 	result.outcome = run(g, d, &word);
+	g->runs = here.outer;
 	if (unlikely(c->flags & F_DEAD)) { /* released in its own function */
 		if (c->flags & F_BOXED && made_value(result.outcome))
 			hy_box_put(g, c->type, hy_box_of(word));

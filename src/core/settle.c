@@ -84,6 +84,15 @@ static struct hy_cell *take_lowest(struct settle *s)
 	return lowest;
 }
 
+/* Its function is under way: what that reads is what the cell held before. */
+static bool runs(const struct hy_graph *g, const struct hy_cell *c)
+{
+	for (const struct hy_run *run = g->runs; run; run = run->outer)
+		if (run->cell == c)
+			return true;
+	return false;
+}
+
 /*
  * Compute those that wait, lowest first: each after what it depends on.
  * False: there are other links now, so others may be wanted.
@@ -99,7 +108,7 @@ static bool compute_wanted(struct settle *s)
 		struct hy_cell *c = take_lowest(s);
 
 		if (!(c->flags & F_QUEUED) ||
-		    (c->flags & F_SIGNALS && !hy_waits(c)))
+		    (c->flags & F_SIGNALS && !hy_waits(c)) || runs(s->g, c))
 			continue;
 		if (hy_compute(s->g, hy_derived_of(c), HY_EARLY))
 			hy_fire(s->g, c);

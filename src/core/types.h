@@ -399,6 +399,12 @@ struct hy_thread {
 	struct hy_graph *guard; /* inside a compute, equal, ... function */
 };
 
+/* On the stack of the drainer, which computes a cell that is not plain. */
+struct hy_run {
+	const struct hy_cell *cell;
+	struct hy_run *outer;
+};
+
 struct hy_graph {
 	uint64_t id;
 	uint64_t pass; /* that runs now */
@@ -451,6 +457,7 @@ struct hy_graph {
 	size_t nsignals;       /* cells with F_SIGNALS */
 	size_t nlazy;	       /* cells with F_LAZY or F_HOOKS */
 	bool lazy;	       /* derived cells are made lazy */
+	struct hy_run *runs;   /* cells being computed, innermost first */
 	uint32_t settling;     /* nested reads of cells that must settle */
 	uint32_t making;       /* functions under way that make cells */
 	struct hy_list wanted; /* settle.c: cells that must, no references */
