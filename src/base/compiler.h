@@ -25,6 +25,15 @@
 #else
 #define HY_FRAME __attribute__((noinline, noclone, noipa, used))
 #endif
+/*
+ * For a frame whose paths meet at the probe: clang -O3 would give each path a
+ * copy of so short an end.
+ */
+#ifdef __clang__
+#define HY_ONE_END __attribute__((minsize))
+#else
+#define HY_ONE_END
+#endif
 #define HY_FRAME_END() __asm__ volatile("" : : : "memory")
 
 /*

@@ -72,8 +72,10 @@ static NOINLINE struct written write_slowly(struct hy_graph *g,
 	return (struct written){changed, c};
 }
 
-HY_FRAME uint64_t hy_write_value(struct hy_graph *g, struct hy_cell *c,
-				 const struct hyphae_type *type, uint64_t word)
+HY_FRAME HY_ONE_END uint64_t hy_write_value(struct hy_graph *g,
+					    struct hy_cell *c,
+					    const struct hyphae_type *type,
+					    uint64_t word)
 {
 	uint64_t changed;
 

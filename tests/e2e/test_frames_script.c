@@ -66,8 +66,7 @@ static void trace(const char *name, const char *actions)
 	}
 	assert_int_equal(run_say(program, "go"), 0);
 	assert_true(run_wait_text(program, "done\n", RUN_LIMIT));
-	assert_int_equal(run_kill(script, SIGINT), 0);
-	assert_int_equal(run_wait(script, RUN_LIMIT), 0);
+	assert_int_equal(bpftrace_interrupt(script), 0);
 	out = run_out(script);
 }
 
@@ -229,8 +228,7 @@ static void the_probes(void **state)
 	assert_true(run_wait_text(script, "on\n", RUN_LIMIT));
 	assert_int_equal(run_say(program, "go"), 0);
 	assert_true(run_wait_text(program, "done\n", RUN_LIMIT));
-	assert_int_equal(run_kill(script, SIGINT), 0);
-	assert_int_equal(run_wait(script, RUN_LIMIT), 0);
+	assert_int_equal(bpftrace_interrupt(script), 0);
 	out = run_out(script);
 	assert_true(asprintf(&said,
 			     "@f[%1$llu, 1, 1000000003000]|@f[%1$llu, 2, "

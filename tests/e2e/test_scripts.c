@@ -109,8 +109,7 @@ static void dense(void)
 
 static void end(void)
 {
-	assert_int_equal(run_kill(script, SIGINT), 0);
-	assert_int_equal(run_wait(script, RUN_LIMIT), 0);
+	assert_int_equal(bpftrace_interrupt(script), 0);
 	out = run_out(script);
 	narrow();
 	dense();
@@ -588,8 +587,7 @@ static void nothing(void **state)
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
 		begin(programs[0], all[i][0], NULL, "");
 		work();
-		assert_int_equal(run_kill(script, SIGINT), 0);
-		assert_int_equal(run_wait(script, RUN_LIMIT), 0);
+		assert_int_equal(bpftrace_interrupt(script), 0);
 		out = run_out(script);
 		if (count_text(out, all[i][1]) != 1)
 			fail_msg("%s should say%s", all[i][0], all[i][1]);

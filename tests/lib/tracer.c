@@ -28,15 +28,25 @@ struct run *bpftrace_start(pid_t pid, const char *script)
 	return run;
 }
 
+int bpftrace_interrupt(struct run *bpftrace)
+{
+	int status = -1;
+
+	/* It loses one that comes while it is still attaching. */
+	for (int i = 0; i < 4 && status < 0; i++) {
+		if (run_kill(bpftrace, SIGINT) == 0)
+			status = run_wait(bpftrace, RUN_LIMIT / 3);
+		else
+			status = run_wait(bpftrace, 0);
+	}
+	return status;
+}
+
 int bpftrace_end(struct run *bpftrace)
 {
 	int status = run_wait(bpftrace, 3000);
 
-	if (status < 0) {
-		run_kill(bpftrace, SIGINT);
-		status = run_wait(bpftrace, RUN_LIMIT);
-	}
-	return status;
+	return status < 0 ? bpftrace_interrupt(bpftrace) : status;
 }
 
 long long bpftrace_number(struct run *bpftrace, const char *map)

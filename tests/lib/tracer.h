@@ -23,6 +23,9 @@ struct run *bpftrace_start(pid_t pid, const char *script);
  */
 int bpftrace_end(struct run *bpftrace);
 
+/* End it as Ctrl-C does, also a script; its status. */
+int bpftrace_interrupt(struct run *bpftrace);
+
 /* "@name: 7" or "@name[key]: 7" in what it printed; -1 if there is none. */
 long long bpftrace_number(struct run *bpftrace, const char *map);
 
