@@ -35,7 +35,7 @@ struct mol {
 };
 
 /* Not to be computed once and for all by a compiler. */
-__attribute__((noinline, noclone)) static int64_t fib(int64_t n)
+__attribute__((noinline)) static int64_t fib(int64_t n)
 {
 	__asm__ volatile("" : "+r"(n));
 	return n < 2 ? 1 : fib(n - 1) + fib(n - 2);
