@@ -96,7 +96,9 @@ static void eager_run(struct hy_graph *g, struct hy_cell *source)
 	while (g->nstack) {
 		struct hy_eager_entry e = g->stack[--g->nstack];
 
-		if (e.subs) {
+		if (e.subs && e.cell->flags & F_GATHERED) {
+			continue; /* told with those, below */
+		} else if (e.subs) {
 			g->deliver_limit = hy_newest_id(g);
 			hy_fanout_subs(g, e.cell, e.depth, e.cell->subs,
 				       g->deliver_limit);
