@@ -273,7 +273,7 @@ int hyphae_subscription_set_data(struct hyphae_subscription *handle, void *data,
 
 	if (!s)
 		return refuse(handle, data, drop);
-	g = hy_chunk_of(s)->graph;
+	g = load_relaxed(&hy_chunk_of(s)->graph);
 	hy_lock(g);
 	if (sub_alive(handle))
 		r = sub_set_data(g, s, data, drop);
@@ -291,7 +291,7 @@ void *hyphae_subscription_data(const struct hyphae_subscription *handle)
 
 	if (!s)
 		return NULL;
-	g = hy_chunk_of(s)->graph;
+	g = load_relaxed(&hy_chunk_of(s)->graph);
 	hy_lock(g);
 	if (sub_alive(handle) && s->flags & SUB_OWNS)
 		data = find_data(s->own->owned);
@@ -317,7 +317,7 @@ int hyphae_scope_set_data(struct hyphae_scope *handle, void *data,
 
 	if (!scope)
 		return refuse(handle, data, drop);
-	g = hy_chunk_of(scope)->graph;
+	g = load_relaxed(&hy_chunk_of(scope)->graph);
 	hy_lock(g);
 	if (scope_alive(handle))
 		r = set_data(g, &scope->owned, data, drop);
@@ -335,7 +335,7 @@ void *hyphae_scope_data(const struct hyphae_scope *handle)
 
 	if (!scope)
 		return NULL;
-	g = hy_chunk_of(scope)->graph;
+	g = load_relaxed(&hy_chunk_of(scope)->graph);
 	hy_lock(g);
 	/* Also for the functions that it calls when it is disposed. */
 	if (hy_slot(handle))

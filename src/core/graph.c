@@ -189,7 +189,7 @@ int hyphae_graph_free(struct hyphae_graph *handle)
 	hy_graphs_remove(g);
 	forget(g);
 	pthread_cond_destroy(&g->idle);
-	pthread_mutex_destroy(&g->lock);
+	/* Not the lock: who held a handle may be about to look again. */
 	hy_graph_give(g);
 	return 0;
 }

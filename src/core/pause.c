@@ -29,7 +29,7 @@ static int more(struct hy_sub *s, struct hold hold)
 /* Where another thread calls it already, that one sees what it missed. */
 static int less(struct hy_sub *s, struct hold hold)
 {
-	struct hy_graph *g = hy_chunk_of(s)->graph;
+	struct hy_graph *g = load_relaxed(&hy_chunk_of(s)->graph);
 	bool drainer;
 
 	if (!*hold.count)
@@ -57,7 +57,7 @@ static int change(struct hyphae_subscription *handle, uint32_t flag,
 
 	if (!s)
 		return hy_bad_handle(handle);
-	g = hy_chunk_of(s)->graph;
+	g = load_relaxed(&hy_chunk_of(s)->graph);
 	hy_lock(g);
 	if (hy_sub_of(handle) && !(s->flags & SUB_DEAD))
 		r = fn(s, hold_of(s, flag));

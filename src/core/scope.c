@@ -36,7 +36,7 @@ static struct hy_scope *scope_of(const struct hyphae_scope *handle)
 
 static struct hy_graph *graph_of(const struct hy_scope *scope)
 {
-	return hy_chunk_of(scope)->graph;
+	return load_relaxed(&hy_chunk_of(scope)->graph);
 }
 
 static struct hyphae_scope *handle_of(const struct hy_scope *scope)

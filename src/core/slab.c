@@ -118,7 +118,7 @@ static bool chunk_add(struct hy_graph *graph, enum hy_chunk_kind kind)
 
 	if (!chunk)
 		return false;
-	chunk->graph = graph;
+	store_relaxed(&chunk->graph, graph);
 	/* A recycled chunk keeps its ids, all 0, and starts over. */
 	store_relaxed(&chunk->used, 0);
 	chunk->next = graph->chunks;
@@ -181,7 +181,7 @@ void hy_slots_done(struct hy_graph *graph)
 				(uint64_t *)((char *)chunk + HY_CHUNK_HEADER +
 					     (size_t)i * chunk->slot_bytes),
 				0);
-		chunk->graph = NULL;
+		/* It stays: who has a stale handle may just be looking. */
 		if (hy_storage_keep(graph, chunk))
 			continue;
 		chunk->next = free_chunks[chunk->kind];

@@ -339,7 +339,7 @@ int hyphae_unsubscribe(struct hyphae_subscription *handle)
 		return 0;
 	if (!s)
 		return -ESTALE;
-	g = hy_chunk_of(s)->graph;
+	g = load_relaxed(&hy_chunk_of(s)->graph);
 	hy_lock(g);
 	if (hy_sub_of(handle) && !(s->flags & SUB_DEAD)) {
 		hy_sub_end(g, s);
@@ -376,7 +376,7 @@ int hyphae_unsubscribe_wait(struct hyphae_subscription *handle)
 		return 0;
 	if (!s)
 		return -ESTALE;
-	g = hy_chunk_of(s)->graph;
+	g = load_relaxed(&hy_chunk_of(s)->graph);
 	hy_lock(g);
 	if (hy_sub_of(handle)) {
 		id = s->id;
@@ -401,7 +401,7 @@ uint64_t hyphae_subscription_id(const struct hyphae_subscription *handle)
 
 	if (!s)
 		return 0;
-	g = hy_chunk_of(s)->graph;
+	g = load_relaxed(&hy_chunk_of(s)->graph);
 	hy_lock(g);
 	if (hy_sub_of(handle) && !(s->flags & SUB_DEAD))
 		id = s->id;
@@ -418,7 +418,7 @@ hyphae_subscription_cell(const struct hyphae_subscription *handle)
 
 	if (!s)
 		return NULL;
-	g = hy_chunk_of(s)->graph;
+	g = load_relaxed(&hy_chunk_of(s)->graph);
 	hy_lock(g);
 	if (hy_sub_of(handle) && !(s->flags & SUB_DEAD)) {
 		cell = hy_cell_handle(s->cell);

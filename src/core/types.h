@@ -540,7 +540,7 @@ static inline struct hy_chunk *hy_chunk_of(const void *slot)
 
 static inline struct hy_graph *hy_graph_of(const struct hy_cell *c)
 {
-	return hy_chunk_of(c)->graph;
+	return load_relaxed(&hy_chunk_of(c)->graph);
 }
 
 static inline struct hy_cold *hy_cold_of(const struct hy_cell *c)

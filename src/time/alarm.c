@@ -46,7 +46,7 @@ static void give_up_waiting(struct hy_graph *g)
 
 	hy_unlock(g);
 	while ((alarm = hy_self.buried)) {
-		struct hy_graph *other = hy_chunk_of(alarm)->graph;
+		struct hy_graph *other = load_relaxed(&hy_chunk_of(alarm)->graph);
 
 		hy_lock(other);
 		hy_self.buried = alarm->next;
@@ -211,7 +211,7 @@ int hyphae_timer_stop(struct hyphae_timer *handle)
 		return 0;
 	if (!alarm)
 		return -ESTALE;
-	g = hy_chunk_of(alarm)->graph;
+	g = load_relaxed(&hy_chunk_of(alarm)->graph);
 	hy_lock(g);
 	if (alarm_of(handle) && !alarm->ended) {
 		hy_alarm_end(g, alarm);
