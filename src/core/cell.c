@@ -31,8 +31,8 @@ static struct hyphae_cell *source_new(struct hy_graph *g,
 		c = hy_cell_slot(g, HY_CHUNK_SOURCE);
 		if (c) {
 			hy_cell_init(g, c, type, site);
-			c->word = word;
-			c->flags |= flags;
+			store_relaxed(&c->word, word);
+			hy_flags_set(c, flags, 0);
 			handle = hy_cell_made(g, c, false);
 			if (c->flags & F_BOXED && !(flags & F_NONE))
 				hy_box_of(word)->home = handle;
@@ -237,7 +237,8 @@ int hyphae_cell_complete(struct hyphae_cell *handle)
 
 	if (!c)
 		return hy_bad_handle(handle);
-	return hy_write(hy_graph_of(c), handle, c->type, LOG_COMPLETE, 0, NULL);
+	return hy_write(hy_graph_of(c), handle, load_relaxed(&c->type),
+			LOG_COMPLETE, 0, NULL);
 }
 
 int hyphae_cell_fail(struct hyphae_cell *handle, int code, const char *message)
@@ -254,7 +255,8 @@ int hyphae_cell_fail(struct hyphae_cell *handle, int code, const char *message)
 		hy_error_unref(error);
 		return -ENOMEM;
 	}
-	return hy_write(hy_graph_of(c), handle, c->type, LOG_FAIL, 0, error);
+	return hy_write(hy_graph_of(c), handle, load_relaxed(&c->type),
+			LOG_FAIL, 0, error);
 }
 
 /* ---- read ---------------------------------------------------------------- */
@@ -307,7 +309,7 @@ static NOINLINE int read_slowly(const struct hyphae_cell *handle,
 
 	if (!c)
 		return hy_bad_handle(handle);
-	if (c->type != type || !ret_value)
+	if (load_relaxed(&c->type) != type || !ret_value)
 		return -EINVAL;
 	g = hy_graph_of(c);
 	hy_lock(g);

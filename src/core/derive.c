@@ -307,7 +307,7 @@ static struct hy_derived *derived_new(struct hy_graph *g,
 	if (!d)
 		return NULL;
 	hy_cell_init(g, &d->cell, order->type, order->site);
-	d->cell.flags |= flags_for(order);
+	hy_flags_set(&d->cell, flags_for(order), 0);
 	d->op = order->op;
 	d->fn = order->fn;
 	d->ctx = order->ctx;
@@ -318,7 +318,7 @@ static struct hy_derived *derived_new(struct hy_graph *g,
 	if (order->lazy && ok) {
 		ok = hy_lazy_reserve(g);
 		g->nlazy += ok;
-		d->cell.flags |= ok ? F_LAZY : 0;
+		hy_flags_set(&d->cell, ok ? F_LAZY : 0, 0);
 	}
 	if (ok && give_boxes(d))
 		return d;
@@ -570,7 +570,7 @@ static int check_order(struct hy_order *order)
 		if (!first)
 			return -ESTALE;
 		if (!order->type)
-			order->type = first->type;
+			order->type = load_relaxed(&first->type);
 		if (!order->graph)
 			order->graph = hy_graph_of(first);
 	}

@@ -28,7 +28,7 @@ void hy_cell_init(struct hy_graph *g, struct hy_cell *c,
 
 	c->name = "";
 	store_relaxed(&c->type, type);
-	c->flags = hy_type_flags(type);
+	store_relaxed(&c->flags, hy_type_flags(type));
 	cold->site = site ? site : "";
 	cold->refs = 1;
 	g->ncells++;

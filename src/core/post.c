@@ -273,15 +273,16 @@ static int put(struct hy_posts *p, struct hyphae_cell *cell, uint64_t id,
 static int post(struct hyphae_cell *handle, const struct hyphae_type *type,
 		uint32_t what, uint64_t word, struct hy_error *error)
 {
-	struct hy_cell *c = hy_cell(handle);
+	struct hy_cell *c = hy_cell_place(handle);
 	struct hy_graph *g = hy_graph_of(c);
 	uint64_t id = load_relaxed(&c->id);
-	struct hy_posts *p = hy_posts_of(g);
+	bool over = hy_handle(c, id) != handle || g->freeing;
+	struct hy_posts *p = over ? NULL : hy_posts_of(g);
 	struct left_over left = {.count = 0};
 	bool wake = false;
-	int r = g->freeing ? -ESTALE : -ENOMEM;
+	int r = over ? -ESTALE : -ENOMEM;
 
-	if (p && !g->freeing) {
+	if (p) {
 		pthread_mutex_lock(&p->lock);
 		r = put(p, handle, id, type, what, word, error, &left);
 		wake = r == 0 && !p->told;
@@ -326,7 +327,7 @@ int hyphae_cell_post(struct hyphae_cell *handle, const struct hyphae_type *type,
 		return r;
 	if (!value)
 		return -EINVAL;
-	guard = guard_of(hy_graph_of(hy_cell(handle)));
+	guard = guard_of(hy_graph_of(hy_cell_place(handle)));
 	r = hy_word_make(guard, type, value, NULL, &word);
 	if (r)
 		return r;
@@ -341,16 +342,17 @@ int hyphae_cell_post(struct hyphae_cell *handle, const struct hyphae_type *type,
 int hyphae_cell_post_complete(struct hyphae_cell *handle)
 {
 	struct hy_cell *c = hy_cell(handle);
-	int r = hy_post_check(handle, c ? c->type : NULL);
+	int r = hy_post_check(handle, c ? load_relaxed(&c->type) : NULL);
 
-	return r ? r : post(handle, c->type, LOG_COMPLETE, 0, NULL);
+	return r ? r
+		 : post(handle, load_relaxed(&c->type), LOG_COMPLETE, 0, NULL);
 }
 
 int hyphae_cell_post_fail(struct hyphae_cell *handle, int code,
 			  const char *message)
 {
 	struct hy_cell *c = hy_cell(handle);
-	int r = hy_post_check(handle, c ? c->type : NULL);
+	int r = hy_post_check(handle, c ? load_relaxed(&c->type) : NULL);
 	struct hy_error *error;
 
 	if (r)
@@ -362,7 +364,7 @@ int hyphae_cell_post_fail(struct hyphae_cell *handle, int code,
 		hy_error_unref(error);
 		return -ENOMEM;
 	}
-	return post(handle, c->type, LOG_FAIL, 0, error);
+	return post(handle, load_relaxed(&c->type), LOG_FAIL, 0, error);
 }
 
 int hyphae_int64_post(struct hyphae_cell *cell, int64_t value)

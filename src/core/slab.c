@@ -149,9 +149,14 @@ void *hy_slot_new(struct hy_graph *graph, enum hy_chunk_kind kind)
 		store_release(&chunk->used, chunk->used + 1);
 	}
 	if (has_cold(kind)) {
-		/* Who has a stale handle may be looking at the old type. */
-		kept = offsetof(struct hy_cell, word) / sizeof(*slot);
-		((struct hy_cell *)slot)->name = NULL;
+		/*
+		 * Who has a stale handle may be looking, and follow the type:
+		 * the old one stays.
+		 */
+		kept = sizeof(struct hy_cell) / sizeof(*slot);
+		for (size_t i = 1; i < kept; i++)
+			if (i != offsetof(struct hy_cell, type) / sizeof(*slot))
+				store_relaxed(slot + i, 0);
 		memset(hy_cold_of((struct hy_cell *)slot), 0,
 		       sizeof(struct hy_cold));
 	}

@@ -90,7 +90,8 @@ static struct hyphae_cell *changed(const struct hy_op *op,
 	order.fn = (void (*)(void))fn;
 	order.ctx = s = hy_one_state(&order, sizeof(*s));
 	if (s)
-		*s = (struct changed){.type = c->type, .ctx = ctx};
+		*s = (struct changed){.type = load_relaxed(&c->type),
+				      .ctx = ctx};
 	return hy_one(&order, fn || op == &op_deduped ? 0 : -EINVAL);
 }
 
@@ -247,6 +248,7 @@ struct hyphae_cell *hyphae_distinct_at(struct hyphae_cell *input,
 		errno = EINVAL;
 		return NULL;
 	}
-	order.ctx = seen_new(&order, c->type, (uint32_t)capacity);
+	order.ctx =
+		seen_new(&order, load_relaxed(&c->type), (uint32_t)capacity);
 	return hy_one(&order, 0);
 }

@@ -307,7 +307,7 @@ static struct hyphae_cell *last_values(const struct hy_op *op,
 	}
 	order.type = type;
 	order.fn = (void (*)(void))fn;
-	order.ctx = last_new(&order, c->type, n, ctx);
+	order.ctx = last_new(&order, load_relaxed(&c->type), n, ctx);
 	return hy_one(&order, 0);
 }
 

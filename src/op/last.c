@@ -81,7 +81,7 @@ static struct last *last_new(const struct hy_order *order)
 	struct last *last = hy_one_state(order, sizeof(*last));
 
 	if (last && input)
-		last->type = input->type;
+		last->type = load_relaxed(&input->type);
 	return last;
 }
 

@@ -34,8 +34,9 @@ int hy_check_inputs(struct hyphae_cell *const *inputs, size_t count, bool alike)
 	for (size_t i = 0; i < count; i++) {
 		if (!hy_cell(inputs[i]))
 			return refuse(ESTALE);
-		if (alike && hy_cell_place(inputs[i])->type !=
-				     hy_cell_place(inputs[0])->type)
+		if (alike &&
+		    load_relaxed(&hy_cell_place(inputs[i])->type) !=
+			    load_relaxed(&hy_cell_place(inputs[0])->type))
 			return refuse(EINVAL);
 	}
 	return 0;

@@ -157,7 +157,7 @@ struct hyphae_cell *hyphae_merge_at(struct hyphae_cell *const *inputs,
 		return NULL;
 	}
 	m->room = (uint32_t)(2 * count);
-	m->type = hy_cell_place(inputs[0])->type;
+	m->type = load_relaxed(&hy_cell_place(inputs[0])->type);
 	order.ctx = m;
 	cell = hy_order(&order);
 	if (!cell)

@@ -26,7 +26,7 @@ int hy_one_own_type(const struct hy_order *order,
 {
 	const struct hy_cell *c = hy_cell(order->inputs[0]);
 
-	return c && c->type == type && value ? 0 : -EINVAL;
+	return c && load_relaxed(&c->type) == type && value ? 0 : -EINVAL;
 }
 
 static void give_up(const struct hy_order *order)

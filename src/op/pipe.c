@@ -25,8 +25,8 @@ struct hyphae_pipe *hyphae_pipe(struct hyphae_cell *input)
 	}
 	p->input = input;
 	p->error = c ? 0 : ESTALE;
-	p->source.type = c ? c->type : NULL;
-	p->source.boxed = c && hy_type_boxed(c->type);
+	p->source.type = c ? load_relaxed(&c->type) : NULL;
+	p->source.boxed = c && hy_type_boxed(p->source.type);
 	return p;
 }
 
@@ -321,7 +321,8 @@ static int check(const struct hyphae_pipe *p)
 		return p->error;
 	if (!p->count)
 		return EINVAL;
-	return input && input->type == p->source.type ? 0 : ESTALE;
+	return input && load_relaxed(&input->type) == p->source.type ? 0
+								     : ESTALE;
 }
 
 struct hyphae_cell *hyphae_materialize_at(struct hyphae_pipe *p,
@@ -343,7 +344,8 @@ struct hyphae_cell *hyphae_materialize_at(struct hyphae_pipe *p,
 		hyphae_pipe_free(p);
 		return NULL;
 	}
-	order.op = arrange(p, hy_cell_place(input)->flags & F_EVENT);
+	order.op = arrange(p, load_relaxed(&hy_cell_place(input)->flags) &
+				      F_EVENT);
 	order.type = p->stages[p->count - 1].type;
 	order.ctx = p;
 	return hy_one(&order, pools(order.graph, p));

@@ -47,7 +47,8 @@ void *hy_timed_new(struct hyphae_cell *input, size_t size, uint64_t duration)
 	struct hy_cell *c = hy_cell(input);
 
 	if (c)
-		return timed_new(hy_graph_of(c), c->type, size, duration);
+		return timed_new(hy_graph_of(c), load_relaxed(&c->type), size,
+				 duration);
 	if (input)
 		errno = ESTALE;
 	return NULL;

@@ -182,11 +182,11 @@ hyphae_state_transition_at(struct hyphae_cell *input,
 	order.ctx = m = hy_one_state(&order, sizeof(*m));
 	error = hy_type_check(type);
 	if (!error)
-		error = check(table, c->type);
+		error = check(table, load_relaxed(&c->type));
 	if (m && !error) {
 		m->table = table;
 		m->ctx = ctx;
-		m->type = c->type;
+		m->type = load_relaxed(&c->type);
 		m->out_type = type;
 	}
 	if (m && !error && initial) {

@@ -216,7 +216,8 @@ static struct zip *zip_new(struct hyphae_cell *const *inputs, size_t count,
 	z->capacity = (uint32_t)capacity;
 	at = (uint64_t *)(z->lanes + count);
 	for (size_t i = 0; i < count; i++, at += capacity + 1) {
-		z->lanes[i].type = hy_cell_place(inputs[i])->type;
+		z->lanes[i].type =
+			load_relaxed(&hy_cell_place(inputs[i])->type);
 		z->lanes[i].words = at;
 	}
 	z->pair = at;

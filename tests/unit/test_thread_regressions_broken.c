@@ -95,10 +95,115 @@ static void timer_fired_into_a_wave_of_another_thread(void **state)
 	pthread_barrier_destroy(&late.done);
 }
 
+/* ---- handles that go stale while they are used ------------------------------ */
+
+#define STALE_ROUNDS 3000
+
+static struct stale {
+	struct hyphae_graph *graph;
+	_Atomic(struct hyphae_cell *) shown;
+	atomic_bool over;
+	atomic_int spins; /* that the maker waits before it lets go */
+	int wrong;	  /* of the user's alone */
+} stale;
+
+static void *make_and_release(void *ctx)
+{
+	(void)ctx;
+	while (!atomic_load(&stale.over)) {
+		struct hyphae_cell *cell = hyphae_int64_new(stale.graph, 1);
+
+		atomic_store(&stale.shown, cell);
+		for (int i = atomic_load(&stale.spins); i > 0; i--)
+			atomic_load(&stale.over);
+		hyphae_cell_unref(cell);
+	}
+	return NULL;
+}
+
+static int count_inputs(void *ret, const void *const *inputs, size_t count,
+			void *ctx)
+{
+	(void)inputs;
+	(void)ctx;
+	*(int64_t *)ret = (int64_t)count;
+	return 0;
+}
+
+static void judge(struct hyphae_cell *made)
+{
+	if (made)
+		stale.wrong += hyphae_cell_unref(made) != 0;
+	else
+		stale.wrong += errno != ESTALE;
+}
+
+/* One that has not been seen yet: it goes at about the same time. */
+static struct hyphae_cell *next_shown(void)
+{
+	struct hyphae_cell *cell;
+
+	do
+		cell = atomic_exchange(&stale.shown, NULL);
+	while (!cell);
+	return cell;
+}
+
+static void *use_what_goes(void *ctx)
+{
+	(void)ctx;
+	for (int i = 0; i < STALE_ROUNDS; i++) {
+		struct hyphae_cell *cell = next_shown();
+		struct hyphae_cell *both[] = {cell, cell};
+		struct hyphae_input *input;
+		int r;
+
+		atomic_store(&stale.spins, i % 100);
+		judge(hyphae_merge(both, 2));
+		judge(hyphae_zip(both, 2, &hyphae_int64, count_inputs, NULL, 1,
+				 HYPHAE_OVERFLOW_FAIL));
+		judge(hyphae_concat(both, 2));
+		judge(hyphae_pairwise(cell, &hyphae_int64, count_inputs, NULL));
+		judge(hyphae_materialize(
+			hyphae_pipe_skip(hyphae_pipe(cell), 0)));
+		r = hyphae_int64_post(cell, 1);
+		stale.wrong += r && r != -ESTALE;
+		input = hyphae_input_new(cell, 1, HYPHAE_OVERFLOW_LATEST, 0);
+		if (input)
+			hyphae_input_free(input);
+		else
+			stale.wrong += errno != ESTALE;
+	}
+	atomic_store(&stale.over, true);
+	return NULL;
+}
+
+/*
+ * A constructor that looked its input up twice followed NULL when another
+ * thread released that in between; so did a post.
+ */
+static void inputs_that_are_released_meanwhile(void **state)
+{
+	pthread_t threads[2];
+
+	(void)state;
+	WATCH();
+	memset(&stale, 0, sizeof(stale));
+	stale.graph = hyphae_graph_new(0);
+	start(&threads[0], use_what_goes, NULL);
+	start(&threads[1], make_and_release, NULL);
+	join(threads[0]);
+	join(threads[1]);
+	assert_int_equal(stale.wrong, 0);
+	assert_int_equal(hyphae_settle(stale.graph), 0);
+	end_graph(stale.graph, 0, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(timer_fired_into_a_wave_of_another_thread),
+		cmocka_unit_test(inputs_that_are_released_meanwhile),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
