@@ -8,6 +8,13 @@
  *            hyphae is held while a callback of yours runs.  A graph made with
  *            HYPHAE_SINGLE_THREAD is used by one thread at a time, which is
  *            the caller's business; others may post to it (post.h).
+ *            A callback has to return: one that is left in another way, by
+ *            longjmp(), an exception or the end of its thread (pthread_exit(),
+ *            cancellation), leaves the graph propagating for ever, and a
+ *            thread that is cancelled inside hyphae may leave a lock behind.
+ *            A thread ends its batches and frames and leaves its scopes before
+ *            it ends: afterwards nobody can, what was written in them is
+ *            not told, and hyphae_graph_free() is -EBUSY.
  * Errors.    A function that returns int returns 0 (or a positive constant
  *            that its comment names), or a negative errno; then nothing was
  *            changed, except where a write was carried out and a subscriber
