@@ -8,8 +8,11 @@
 
 #include <cmocka.h>
 #include <errno.h>
+#include <stdio.h>
 
 #include <hyphae/hyphae.h>
+
+#include "base/alloc.h"
 
 static const unsigned int kinds[] = {0, HYPHAE_SINGLE_THREAD};
 #define EACH_KIND(kind_)                                                       \
@@ -437,6 +440,64 @@ static void a_function_does_not_see_what_waits(void **state)
 	}
 }
 
+/* ---- what reading costs, and hands on -------------------------------------------- */
+
+/* c[0] and c[1] in turn, `last` times. */
+static int to_and_fro(void *ret, void *ctx)
+{
+	struct fn *f = ctx;
+
+	for (int64_t i = 0; i < f->last; i++)
+		*(int64_t *)ret = get(f->c[i % 2]);
+	return 0;
+}
+
+/* What one that reads so often takes to be made. */
+static unsigned long allocations(unsigned int kind, int64_t reads)
+{
+	struct hyphae_graph *g = hyphae_graph_new(kind);
+	struct fn f = {.c = {hyphae_int64_new(g, 1), hyphae_int64_new(g, 2)},
+		       .last = reads};
+	unsigned long before = hy_alloc_count();
+
+	assert_non_null(hyphae_computed(g, &hyphae_int64, to_and_fro, &f));
+	before = hy_alloc_count() - before;
+	end_graph(g);
+	return before;
+}
+
+static void reads_of_the_same_are_noted_once(void **state)
+{
+	(void)state;
+	EACH_KIND(kind)
+	assert_int_equal(allocations(*kind, 10000), allocations(*kind, 2));
+}
+
+static int note_message(const struct hyphae_signal *signal, void *ctx)
+{
+	if (signal->kind == HYPHAE_ERROR)
+		snprintf(ctx, 16, "%s", signal->message);
+	return 0;
+}
+
+static void an_error_that_is_handed_on_keeps_its_message(void **state)
+{
+	(void)state;
+	EACH_KIND(kind)
+	{
+		struct hyphae_graph *g = hyphae_graph_new(*kind);
+		struct fn f = {.c = {hyphae_int64_new(g, 1)}};
+		struct hyphae_cell *cell =
+			hyphae_computed(g, &hyphae_int64, read_first, &f);
+		char text[16] = "";
+
+		assert_non_null(hyphae_subscribe(cell, note_message, text));
+		assert_int_equal(hyphae_cell_fail(f.c[0], -EIO, "rot"), 0);
+		assert_string_equal(text, "rot");
+		end_graph(g);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -451,6 +512,8 @@ int main(void)
 		cmocka_unit_test(merge_map_hears_the_oldest_first),
 		cmocka_unit_test(merge_map_tells_an_error_once),
 		cmocka_unit_test(a_function_does_not_see_what_waits),
+		cmocka_unit_test(reads_of_the_same_are_noted_once),
+		cmocka_unit_test(an_error_that_is_handed_on_keeps_its_message),
 	};
 
 	return cmocka_run_group_tests_name("regressions dynamic", tests, NULL,
