@@ -46,7 +46,8 @@ static void give_up_waiting(struct hy_graph *g)
 
 	hy_unlock(g);
 	while ((alarm = hy_self.buried)) {
-		struct hy_graph *other = load_relaxed(&hy_chunk_of(alarm)->graph);
+		struct hy_graph *other =
+			load_relaxed(&hy_chunk_of(alarm)->graph);
 
 		hy_lock(other);
 		hy_self.buried = alarm->next;
