@@ -30,7 +30,8 @@ HYPHAE_API int hyphae_batch_begin(struct hyphae_graph *graph);
  * does (without memory for that it waits for it).  Returns 0, -EINVAL without
  * a batch, -EPERM in a compute function, -ELOOP, or the first error of a
  * subscriber.  -ENOMEM, only when a batch from outside is ended in a
- * subscriber: it is still open.  Probe: batch_done.
+ * subscriber, or one that has to wait there for what another thread has
+ * written: it is still open.  Probe: batch_done.
  */
 HYPHAE_API int hyphae_batch_end(struct hyphae_graph *graph);
 

@@ -34,10 +34,6 @@
  * Without memory for a crossing what had to cross waits, -ENOMEM is a problem
  * of the first graph, and the next signal between the two graphs takes it
  * along.
- *
- * Known fault: with bridges both ways between two graphs that threads set
- * without pause, the last value of such a burst may cross only with the next
- * signal.
  */
 #ifndef HYPHAE_BRIDGE_H
 #define HYPHAE_BRIDGE_H

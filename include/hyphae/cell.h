@@ -75,7 +75,9 @@ HYPHAE_API int hyphae_cell_unref(struct hyphae_cell *cell);
  * Store a copy of `*value` in a source cell and propagate.  On return all
  * cells and subscribers that depend on it have followed, except
  *  - in a batch of this thread: at its end,
- *  - from inside a subscriber: in the next wave of the same propagation,
+ *  - from inside a subscriber: in the next wave of the same propagation; if
+ *    another thread has left a write of the same cell before, after that one
+ *    or in its place,
  *  - while another thread propagates in this graph: that thread does it.
  *
  * Threads.  So a thread that propagates works for the others, but not for

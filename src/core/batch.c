@@ -99,7 +99,10 @@ static int drain_or_leave(struct hy_graph *g, struct hy_batch *batch,
 	while (!(*ret_drainer = hy_drain_begin(g))) {
 		bool mine = g->drainer == hy_thread_of(g);
 
-		r = hy_log_merge(g, mine ? &g->next : &g->inbox, &batch->log);
+		struct hy_log *to =
+			mine ? hy_log_behind_batch(g, &batch->log) : &g->inbox;
+
+		r = hy_log_merge(g, to, &batch->log);
 		if (r == 0 || mine)
 			return r;
 		hy_wait_idle(g);

@@ -279,9 +279,9 @@ static int read_locked(struct hy_graph *g, struct hy_cell *c,
 		if (batch)
 			entry = hy_log_find(&batch->log, c);
 		if (!entry)
-			entry = hy_log_find(&g->next, c);
-		if (!entry)
 			entry = hy_log_find(&g->inbox, c);
+		if (!entry)
+			entry = hy_log_find(&g->next, c);
 	}
 	if (entry && entry->what & LOG_FAIL)
 		return entry->error->code;

@@ -279,11 +279,18 @@ static int write_now(struct hy_graph *g, struct hy_cell *c, uint32_t what,
 	return drained ? drained : r;
 }
 
+static bool room_for_batch(struct hy_graph *g, size_t count)
+{
+	return hy_log_room(g, &g->next, count) &&
+	       (!g->inbox.count || hy_log_room(g, &g->inbox, count));
+}
+
 static int write_locked(struct hy_graph *g, struct hy_cell *c, uint32_t what,
 			uint64_t word, struct hy_error *error, bool *ret_taken)
 {
 	struct hy_batch *batch;
 	struct hy_log *log;
+	bool drainer;
 	int r;
 
 	if (c->flags & F_DERIVED)
@@ -299,20 +306,20 @@ static int write_locked(struct hy_graph *g, struct hy_cell *c, uint32_t what,
 	}
 	if (g->freeing) /* there is no next wave */
 		return -ESTALE;
-	/* A batch of a subscriber goes to the next wave, whatever happens. */
-	if (batch && g->drainer == hy_thread_of(g) &&
-	    !hy_log_room(g, &g->next, batch->log.count + 1))
+	drainer = g->drainer == hy_thread_of(g);
+	/* A batch of a subscriber has a wave to go to, whatever happens. */
+	if (batch && drainer && !room_for_batch(g, batch->log.count + 1))
 		return -ENOMEM;
 	if (batch)
 		log = &batch->log;
 	else
-		log = g->drainer == hy_thread_of(g) ? &g->next : &g->inbox;
+		log = drainer ? hy_log_of_drainer(g, c) : &g->inbox;
 	if (!batch && c->flags & F_EVENT && what == LOG_VALUE &&
 	    log->events >= HYPHAE_EVENTS_MAX)
 		return -EAGAIN;
 	r = hy_log_put(g, log, c, what, word, error);
 	*ret_taken = r == 0;
-	return r || log != &g->inbox ? r : hy_take_over(g);
+	return r || drainer || batch ? r : hy_take_over(g);
 }
 
 static void give_up(struct hy_graph *g, const struct hyphae_type *type,

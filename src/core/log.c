@@ -194,6 +194,20 @@ int hy_log_merge(struct hy_graph *g, struct hy_log *to, struct hy_log *from)
 	return 0;
 }
 
+struct hy_log *hy_log_of_drainer(struct hy_graph *g, const struct hy_cell *c)
+{
+	return hy_log_find(&g->inbox, c) ? &g->inbox : &g->next;
+}
+
+struct hy_log *hy_log_behind_batch(struct hy_graph *g,
+				   const struct hy_log *batch)
+{
+	for (size_t i = 0; g->inbox.count && i < batch->count; i++)
+		if (hy_log_find(&g->inbox, batch->entries[i].cell))
+			return &g->inbox;
+	return &g->next;
+}
+
 void hy_log_forget(const struct hy_log *log, const struct hy_log_entry *entry)
 {
 	struct hy_cold *cold = hy_cold_of(entry->cell);

@@ -33,6 +33,16 @@ bool hy_log_put_plain(struct hy_graph *g, struct hy_log *log, struct hy_cell *c,
 /* Move all of `from` behind `to`, as if written there.  -ENOMEM: nothing. */
 int hy_log_merge(struct hy_graph *g, struct hy_log *to, struct hy_log *from);
 
+/*
+ * Where the drainer puts a write of its own: into `next`, but behind what
+ * another thread has left in the inbox for the same cell.  Whoever wrote first
+ * may have told the drainer so, and the last write is the one that stays.
+ */
+struct hy_log *hy_log_of_drainer(struct hy_graph *g, const struct hy_cell *c);
+/* The same for all that a batch holds: that is one wave. */
+struct hy_log *hy_log_behind_batch(struct hy_graph *g,
+				   const struct hy_log *batch);
+
 /* The entry no longer counts as pending; its parts are the caller's. */
 void hy_log_forget(const struct hy_log *log, const struct hy_log_entry *entry);
 

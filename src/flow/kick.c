@@ -103,9 +103,9 @@ int hy_next_put(struct hy_graph *g, struct hyphae_cell *cell, uint32_t what,
 	hy_lock(g);
 	c = hy_cell(cell);
 	if (c && !(c->flags & F_DEAD))
-		r = c->flags & F_ENDED
-			    ? -ESHUTDOWN
-			    : hy_log_put(g, &g->next, c, what, word, error);
+		r = c->flags & F_ENDED ? -ESHUTDOWN
+				       : hy_log_put(g, hy_log_of_drainer(g, c),
+						    c, what, word, error);
 	hy_unlock(g);
 	return r;
 }

@@ -948,6 +948,7 @@ struct late {
 	struct hyphae_graph *graph;
 	struct hyphae_cell *a, *l; /* int64, large */
 	bool by_propagator; /* the end comes from the subscriber itself */
+	sem_t written, ended;
 	_Atomic unsigned int failures;
 };
 
@@ -969,7 +970,10 @@ static void *write_too_late(void *ctx)
 
 	bad += hyphae_int64_set(late->a, 8) != 0;
 	bad += large_set(late->l, all_parts(8)) != 0;
-	if (!late->by_propagator) {
+	if (late->by_propagator) {
+		sem_post(&late->written);
+		sem_wait(&late->ended);
+	} else {
 		bad += pthread_create(&thread, NULL, end_both, late) != 0;
 		bad += pthread_join(thread, NULL) != 0;
 	}
@@ -986,12 +990,14 @@ static int let_them_race(const struct hyphae_signal *signal, void *ctx)
 
 	if (hyphae_int64_of(signal) != 1)
 		return 0;
-	if (pthread_create(&thread, NULL, write_too_late, late) != 0 ||
-	    pthread_join(thread, NULL) != 0)
+	if (pthread_create(&thread, NULL, write_too_late, late) != 0)
 		return -EAGAIN;
-	if (late->by_propagator)
+	if (late->by_propagator) {
+		sem_wait(&late->written);
 		end_both(late);
-	return 0;
+		sem_post(&late->ended);
+	}
+	return pthread_join(thread, NULL) ? -EAGAIN : 0;
 }
 
 static int note_all(const struct hyphae_signal *signal, void *ctx)
@@ -1013,6 +1019,8 @@ static void written_after_the_end(bool by_propagator)
 	char a_story[16] = "", l_story[16] = "";
 	struct large large;
 
+	sem_init(&late.written, 0, 0);
+	sem_init(&late.ended, 0, 0);
 	late.a = hyphae_int64_new(late.graph, 0);
 	late.l = large_new_at(late.graph, all_parts(0), HYPHAE_HERE);
 	assert_non_null(hyphae_subscribe(late.a, note_all, a_story));
@@ -1024,6 +1032,8 @@ static void written_after_the_end(bool by_propagator)
 	assert_string_equal(l_story, "VE");
 	assert_int_equal(value(late.a), 0);
 	assert_int_equal(large_get(late.l, &large), -EIO);
+	sem_destroy(&late.written);
+	sem_destroy(&late.ended);
 	end_graph(late.graph, 3, 1);
 }
 

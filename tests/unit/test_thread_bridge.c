@@ -124,9 +124,6 @@ static void h10_both_ways_at_once(void **state)
 			start(&threads[i], set_side, &s[i]);
 		for (int i = 0; i < 2; i++)
 			join(threads[i]);
-		/* A last one, for what is left alone: see ARCHITECTURE.md. */
-		for (int i = 0; i < 2; i++)
-			hyphae_int64_set(s[i].own, 1000 + i);
 		hyphae_settle(g[0]);
 		hyphae_settle(g[1]);
 		for (int i = 0; i < 2; i++)

@@ -36,12 +36,12 @@ static void watch(const char *test)
 
 #define WATCH() watch(__func__)
 
-static void start(pthread_t *thread, void *(*body)(void *ctx), void *ctx)
+static inline void start(pthread_t *thread, void *(*body)(void *ctx), void *ctx)
 {
 	assert_int_equal(pthread_create(thread, NULL, body, ctx), 0);
 }
 
-static void join(pthread_t thread)
+static inline void join(pthread_t thread)
 {
 	assert_int_equal(pthread_join(thread, NULL), 0);
 }
