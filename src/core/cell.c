@@ -333,32 +333,63 @@ static NOINLINE int read_slowly(const struct hyphae_cell *handle,
 
 #define F_SLOW_READ (F_NO_VALUE | F_PENDING | F_BOXED | F_DEAD | F_EVENT)
 
+/* The cell, if what it holds is its word, and as it lies there. */
+static inline struct hy_cell *plain_cell(const struct hyphae_cell *handle,
+					 const struct hyphae_type *type)
+{
+	struct hy_cell *c = hy_cell(handle);
+
+	if (unlikely(!c || load_relaxed(&c->type) != type ||
+		     load_relaxed(&c->flags) & F_SLOW_READ))
+		return NULL;
+	return c;
+}
+
 /*
  * Without the lock: a word is whole, and a cell that loses its value to an
  * error keeps a word that was a value of it.
  */
-static inline bool read_fast(const struct hyphae_cell *handle,
-			     const struct hyphae_type *type, size_t size,
-			     void *ret_value)
+static inline int read_word(const struct hy_cell *c, size_t size,
+			    void *ret_value)
 {
-	struct hy_cell *c = hy_cell(handle);
-	uint64_t word;
+	uint64_t word = load_acquire(&c->word);
 
-	if (unlikely(!c || load_relaxed(&c->type) != type || !ret_value ||
-		     load_relaxed(&c->flags) & F_SLOW_READ) ||
-	    (hy_tracked() && !hy_track_quickly(c)))
-		return false;
-	word = load_acquire(&c->word);
 	memcpy(ret_value, &word, size);
-	return true;
+	return 0;
+}
+
+/* In a function that tracks its reads. */
+static NOINLINE int read_tracked(const struct hyphae_cell *handle,
+				 const struct hyphae_type *type,
+				 void *ret_value)
+{
+	struct hy_cell *c = plain_cell(handle, type);
+
+	if (c && ret_value && hy_track_quickly(c))
+		return read_word(c, type->size, ret_value);
+	return read_slowly(handle, type, ret_value);
+}
+
+static ALWAYS_INLINE int read_cell(const struct hyphae_cell *handle,
+				   const struct hyphae_type *type, size_t size,
+				   void *ret_value)
+{
+	struct hy_cell *c;
+
+	if (unlikely(hy_tracked()))
+		return read_tracked(handle, type, ret_value);
+	c = plain_cell(handle, type);
+	if (likely(c && ret_value))
+		return read_word(c, size, ret_value);
+	return read_slowly(handle, type, ret_value);
 }
 
 int hyphae_cell_get(const struct hyphae_cell *handle,
 		    const struct hyphae_type *type, void *ret_value)
 {
-	return type && read_fast(handle, type, type->size, ret_value)
-		       ? 0
-		       : read_slowly(handle, type, ret_value);
+	if (unlikely(!type))
+		return read_slowly(handle, type, ret_value);
+	return read_cell(handle, type, type->size, ret_value);
 }
 
 /* ---- the built-in types -------------------------------------------------- */
@@ -384,10 +415,8 @@ int hyphae_cell_get(const struct hyphae_cell *handle,
 	int hyphae_##name##_get(const struct hyphae_cell *cell,                \
 				c_type *ret_value)                             \
 	{                                                                      \
-		return read_fast(cell, &hyphae_##name, sizeof(c_type),         \
-				 ret_value)                                    \
-			       ? 0                                             \
-			       : read_slowly(cell, &hyphae_##name, ret_value); \
+		return read_cell(cell, &hyphae_##name, sizeof(c_type),         \
+				 ret_value);                                   \
 	}
 
 ACCESSORS(int64, int64_t)
