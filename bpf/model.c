@@ -65,12 +65,28 @@ static struct cell *append(struct model *model, uint64_t id)
 	return cell;
 }
 
+/* Room for one more cell, and for cells[0]. */
+static int grow_touched(struct model *model)
+{
+	size_t room = model->touched_room ? model->touched_room * 2 : 16;
+	struct touched *touched;
+
+	if (model->ntouched + 1 < model->touched_room)
+		return 0;
+	touched = realloc(model->touched, room * sizeof(*touched));
+	if (!touched)
+		return -ENOMEM;
+	model->touched = touched;
+	model->touched_room = room;
+	return 0;
+}
+
 int model_open(struct model *model, size_t limit, bool keep_all)
 {
 	memset(model, 0, sizeof(*model));
-	model->limit = limit < UINT32_MAX ? limit : UINT32_MAX - 1;
+	model->limit = limit < INT32_MAX ? limit : INT32_MAX - 1;
 	model->keep_all = keep_all;
-	if (grow_slots(model) || !append(model, 0)) {
+	if (grow_slots(model) || grow_touched(model) || !append(model, 0)) {
 		model_close(model);
 		return -ENOMEM;
 	}
@@ -139,25 +155,30 @@ struct cell *model_cell(struct model *model, uint64_t id)
 	return cell;
 }
 
-void model_touch(struct model *model, struct cell *cell)
+struct cell *model_touch(struct model *model, struct cell *cell)
 {
-	size_t room;
-	uint32_t *touched;
+	struct touched *touched;
 
 	if (cell->touched)
-		return;
-	if (model->ntouched == model->touched_room) {
-		room = model->touched_room ? model->touched_room * 2
-					   : FIRST_ROOM;
-		touched = realloc(model->touched, room * sizeof(*touched));
-		if (!touched)
-			return; /* it is shown when it does something again */
-		model->touched = touched;
-		model->touched_room = room;
-	}
-	model->touched[model->ntouched++] = (uint32_t)(cell - model->cells);
-	cell->touched = 1;
+		return cell;
+	if (cell != model->cells && grow_touched(model))
+		return model_touch(model, model->cells);
+	touched = &model->touched[model->ntouched++];
+	touched->before = cell->now;
+	touched->cell = (uint32_t)(cell - model->cells);
+	cell->touched = (uint32_t)model->ntouched & INT32_MAX;
 	cell->seen = model->interval;
+	return cell;
+}
+
+struct counts model_news(const struct model *model, const struct cell *cell)
+{
+	static const struct counts none;
+
+	return cell->touched
+		       ? counts_minus(&cell->now,
+				      &model->touched[cell->touched - 1].before)
+		       : none;
 }
 
 void model_fanout(struct model *model, struct cell *cell, uint64_t ns)
@@ -216,13 +237,12 @@ static void add(struct counts *to, const struct counts *what)
 	to->compute_ns += what->compute_ns;
 }
 
-/* Before and now grow alike: in no interval did anything happen. */
+/* The rest is not touched by it: in no interval did anything happen. */
 static void bury(struct model *model, struct cell *cell)
 {
 	struct cell *rest = &model->cells[0];
 
 	add(&rest->now, &cell->now);
-	add(&rest->before, &cell->now);
 	(void)hist_merge(&rest->all, &cell->all);
 	if (cell->all_max_ns > rest->all_max_ns)
 		rest->all_max_ns = cell->all_max_ns;
@@ -264,9 +284,8 @@ void model_next(struct model *model)
 	size_t i;
 
 	for (i = 0; i < model->ntouched; i++) {
-		struct cell *cell = &model->cells[model->touched[i]];
+		struct cell *cell = &model->cells[model->touched[i].cell];
 
-		cell->before = cell->now;
 		cell->touched = 0;
 		keep(&cell->all, &cell->all_max_ns, &cell->hist, &cell->max_ns,
 		     model->keep_all);

@@ -39,16 +39,22 @@ struct traits {
 
 struct cell {
 	uint64_t id;
-	struct counts now;    /* since the start */
-	struct counts before; /* at the end of the last interval */
-	struct hist hist;     /* fan-out durations of this interval */
-	struct hist all;      /* and of those before, if model.keep_all */
-	uint64_t max_ns;      /* of this interval */
+	struct counts now; /* since the start */
+	struct hist hist;  /* fan-out durations of this interval */
+	struct hist all;   /* and of those before, if model.keep_all */
+	uint64_t max_ns;   /* of this interval */
 	uint64_t all_max_ns;
 	struct traits traits;
-	uint32_t seen;	 /* in which interval it was last known to live */
-	uint8_t known;	 /* traits were read */
-	uint8_t touched; /* did something in this interval; in model.touched */
+	uint32_t seen;	    /* in which interval it was last known to live */
+	uint32_t known : 1; /* traits were read */
+	/* It did something in this interval: 1 + its place in model.touched */
+	uint32_t touched : 31;
+};
+
+/* A cell that did something in this interval. */
+struct touched {
+	struct counts before; /* what it had done when that began */
+	uint32_t cell;	      /* in model.cells */
 };
 
 /* What all of it cannot be trusted for; see README.md, "Losses". */
@@ -66,7 +72,7 @@ struct model {
 	size_t count, room, limit;
 	uint32_t *slots; /* hash table of indices into cells; 0 is free */
 	size_t mask;
-	uint32_t *touched;
+	struct touched *touched; /* there is always room for cells[0] */
 	size_t ntouched, touched_room;
 	size_t unknown;	   /* cells without traits */
 	uint32_t interval; /* its number */
@@ -90,8 +96,14 @@ struct cell *model_find(struct model *model, uint64_t id);
 /* The same, made if need be; cells[0] when the limit is reached. */
 struct cell *model_cell(struct model *model, uint64_t id);
 
-/* To be called for each cell before its counters change. */
-void model_touch(struct model *model, struct cell *cell);
+/*
+ * To be called for each cell before its counters change.  Returns the cell
+ * whose counters shall change: cells[0] when there is no memory.
+ */
+struct cell *model_touch(struct model *model, struct cell *cell);
+
+/* What the cell did in this interval. */
+struct counts model_news(const struct model *model, const struct cell *cell);
 
 /* A fan-out of `cell` took that long. */
 void model_fanout(struct model *model, struct cell *cell, uint64_t ns);

@@ -52,7 +52,7 @@ static void fill(struct row *row, const struct model *model,
 	row->site = text_get(texts, cell->traits.site);
 	row->height = cell->traits.height;
 	row->targets = cell->traits.targets;
-	row->counts = all ? cell->now : counts_minus(&cell->now, &cell->before);
+	row->counts = all ? cell->now : model_news(model, cell);
 	row->max = all && cell->all_max_ns > cell->max_ns ? cell->all_max_ns
 							  : cell->max_ns;
 }
@@ -151,7 +151,8 @@ static int collect_active(struct report *report, const struct sorting *sorting)
 		report->items_room = n;
 	}
 	for (i = 0; i < n; i++) {
-		uint32_t at = sorting->all ? (uint32_t)i : model->touched[i];
+		uint32_t at =
+			sorting->all ? (uint32_t)i : model->touched[i].cell;
 		const struct cell *cell = &model->cells[at];
 
 		fill(&row, model, cell, sorting->all);

@@ -142,10 +142,10 @@ static void add_record(struct stream *stream, const struct hy_record *record)
 	struct model *model = stream->model;
 	uint32_t flags = HY_RECORD_FLAGS(record);
 	uint64_t compute = duration(record->compute, flags);
-	struct cell *cell = model_cell(model, HY_RECORD_ID(record));
+	struct cell *cell =
+		model_touch(model, model_cell(model, HY_RECORD_ID(record)));
 	struct counts *now = &cell->now, *total = &model->total;
 
-	model_touch(model, cell);
 	if (cell == model->cells)
 		model->lost.unsorted++;
 	if (flags & HY_RECORD_NOTIFY) {

@@ -82,7 +82,8 @@ static void on_cell(void *ctx, uint64_t id, const struct wire_cell *sums)
 	    sums->fires == now->fires && sums->computes == now->computes &&
 	    sums->fanout_ns == now->fanout_ns)
 		return;
-	model_touch(model, cell);
+	if (model_touch(model, cell) != cell)
+		return; /* no memory: the sums still differ the next time */
 #define GROW(field)                                                            \
 	do {                                                                   \
 		total->field += sums->field - now->field;                      \
@@ -113,7 +114,8 @@ static void on_bucket(void *ctx, uint64_t id, unsigned int bucket,
 	      hist_count(&cell->hist, bucket);
 	if (count <= had)
 		return;
-	model_touch(model, cell);
+	if (model_touch(model, cell) != cell)
+		return;
 	(void)hist_add(&cell->hist, bucket, (uint32_t)(count - had));
 	(void)hist_add(&model->hist, bucket, (uint32_t)(count - had));
 	value = hist_value(bucket);

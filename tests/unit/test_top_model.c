@@ -33,9 +33,8 @@ static int close_model(void **test)
 
 static void fire(uint64_t id, uint64_t times, uint64_t ns)
 {
-	struct cell *cell = model_cell(&model, id);
+	struct cell *cell = model_touch(&model, model_cell(&model, id));
 
-	model_touch(&model, cell);
 	cell->now.fires += times;
 	model.total.fires += times;
 	while (times--)
