@@ -232,10 +232,14 @@ static NOINLINE bool kept(struct hy_graph *g, struct hy_derived *d, int outcome,
 
 /* Its function runs if it was touched by a value and nothing is in the way. */
 #define F_RUNS (F_DEAD | F_ENDED | F_BLOCKED | F_VALUE_TOUCH)
+/* And there is nothing else to it. */
+#define F_PLAINLY (F_RUNS | F_BOXED | F_INPUT_ENDED | F_SIGNALS)
 
 /* Or whatever it is touched by. */
-static inline bool runs_anyway(const struct hy_op *op, uint32_t flags)
+static bool must_run(const struct hy_op *op, uint32_t flags)
 {
+	if ((flags & F_RUNS) == F_VALUE_TOUCH)
+		return true;
 	if (op->flags & OP_SEES)
 		return (flags & (F_RUNS | F_IDLE) & ~(uint32_t)F_BLOCKED) ==
 		       F_VALUE_TOUCH;
@@ -243,38 +247,69 @@ static inline bool runs_anyway(const struct hy_op *op, uint32_t flags)
 			 F_VALUE_TOUCH)) == (F_SIGNALS | F_VALUE_TOUCH);
 }
 
+/* Not the map of a graph without a lock, which hy_compute() looks for. */
+static inline int run_other(struct hy_graph *g, struct hy_derived *d,
+			    uint64_t *ret_word)
+{
+	const struct hy_op *op = d->op;
+
+	if (op == &hy_op_combine)
+		return hy_run_combine(g, d, ret_word);
+	if (op == &hy_op_map)
+		return hy_run_map(g, d, ret_word);
+	return op->run(g, d, ret_word);
+}
+
+static inline uint32_t take_marks(struct hy_cell *c, uint32_t marks)
+{
+	uint32_t flags = c->flags;
+
+	store_relaxed(&c->flags, flags & ~marks);
+	return flags;
+}
+
 /*
- * The hot loop.  A cell of the plain kind: take its marks off, call its
- * function, store what that made; if it changed, its fan-out queues the next.
+ * The hot loop: a cell is computed; if it changed, its fan-out queues what
+ * follows; and the next one.
+ *
+ *	queue -> take_marks -> compute -> write_value -> fanout -> queue
+ *	                          ^                        |
+ *	                          '-- the only one to do --'
+ *
+ * While nobody looks, a cell of the plain kind (a word, all inputs have a
+ * value) goes straight down.
  */
 HY_FRAME bool hy_compute(struct hy_graph *g, struct hy_derived *d,
 			 enum hy_how how)
 {
 	const uint32_t marks =
 		how == HY_EARLY ? F_VALUE_TOUCH : F_QUEUED | F_VALUE_TOUCH;
+	const struct hy_op *quick = hy_shared(g) ? NULL : &hy_op_map;
+	uint32_t flags = take_marks(&d->cell, marks);
 	bool news;
 
-	do {
+	for (;;) {
 		struct hy_cell *c = &d->cell;
-		const struct hy_op *op = d->op;
-		uint32_t flags = c->flags;
-		uint64_t word = 0;
+		uint64_t look = load_relaxed(&hy_gate.any), word = 0;
+		struct hy_derived *next = NULL;
 		int r;
 
-		store_relaxed(&c->flags, flags & ~marks);
-		if (unlikely((flags & F_RUNS) != F_VALUE_TOUCH) &&
-		    !runs_anyway(op, flags)) {
-			news = follow(g, d, flags & F_VALUE_TOUCH);
-			goto done;
+		if (unlikely((flags & F_PLAINLY) != F_VALUE_TOUCH)) {
+			look = 1;
+			if (!must_run(d->op, flags)) {
+				news = follow(g, d, flags & F_VALUE_TOUCH);
+				goto done;
+			}
 		}
-		hy_probe_compute(g, c, op);
-		if (hy_watched() ||
-		    unlikely(flags & (F_BOXED | F_INPUT_ENDED | F_SIGNALS))) {
+		hy_probe_compute(g, c, d->op);
+		if (unlikely(look)) {
 			news = compute_slowly(g, d);
 			goto done;
 		}
-		r = likely(op == &hy_op_map) ? hy_run_map(g, d, &word)
-					     : op->run(g, d, &word);
+		r = likely(d->op == quick)
+			    ? hy_plain_result(((hyphae_map_fn)d->fn)(
+				      &word, hy_value_of(d->one.input), d->ctx))
+			    : run_other(g, d, &word);
 		if (unlikely(r != HY_VALUE || c->flags & F_DEAD))
 			news = kept(g, d, r, word);
 		else
@@ -283,8 +318,17 @@ done:
 		if (unlikely(how != HY_ON))
 			break;
 		if (news)
-			hy_fire(g, c);
-	} while ((d = hy_queue_pop(&g->queue)));
+			next = hy_fire(g, c);
+		if (next) {
+			d = next;
+			flags = d->cell.flags | F_VALUE_TOUCH;
+			continue;
+		}
+		d = hy_queue_pop(&g->queue);
+		if (!d)
+			break;
+		flags = take_marks(&d->cell, marks);
+	}
 	HY_FRAME_END();
 	return news;
 }

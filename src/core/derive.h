@@ -150,7 +150,18 @@ void hy_pass_error(struct hy_graph *g, struct hy_derived *d, uint32_t i);
  */
 void hy_wake(struct hy_graph *g, struct hy_derived *d);
 
-/* map, inline because it is most of what graphs do; the rest is in src/op/. */
+/* What a function of the user returned that makes a value each time. */
+static inline int hy_plain_result(int r)
+{
+	if (likely(r == 0))
+		return HY_VALUE;
+	return r > 0 ? -EINVAL : r;
+}
+
+/*
+ * map and combine, inline because they are most of what graphs do; the rest is
+ * in src/op/.
+ */
 static inline int hy_run_map(struct hy_graph *g, struct hy_derived *d,
 			     void *out)
 {
@@ -161,7 +172,27 @@ static inline int hy_run_map(struct hy_graph *g, struct hy_derived *d,
 	hy_call_begin(g);
 	r = fn(out, input, d->ctx);
 	hy_call_end(g);
-	return unlikely(r > 0) ? -EINVAL : r;
+	return hy_plain_result(r);
+}
+
+static inline int hy_run_combine(struct hy_graph *g, struct hy_derived *d,
+				 void *out)
+{
+	hyphae_combine_fn fn = (hyphae_combine_fn)d->fn;
+	const void *one, *const *values = &one;
+	size_t count = 1;
+	int r;
+
+	if (likely(d->cell.flags & F_NARY)) {
+		values = d->fan_in->values;
+		count = d->fan_in->count;
+	} else {
+		one = hy_value_of(d->one.input);
+	}
+	hy_call_begin(g);
+	r = fn(out, values, count, d->ctx);
+	hy_call_end(g);
+	return hy_plain_result(r);
 }
 
 #endif

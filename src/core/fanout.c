@@ -62,8 +62,32 @@ static void push_backwards(struct hy_graph *g, struct hy_edge *head,
 
 void hy_spread_many(struct hy_graph *g, struct hy_edge *first)
 {
-	for (struct hy_edge *e = first; e; e = e->next)
+	struct hy_edge *e = first;
+
+	do
 		hy_queue_push(&g->queue, e->owner, F_VALUE_TOUCH);
+	while ((e = e->next));
+}
+
+/* Most cells have one follower, which often is all there is to compute. */
+static inline struct hy_derived *spread_plainly(struct hy_graph *g,
+						struct hy_edge *e)
+{
+	if (e->next) {
+		hy_spread_many(g, e);
+		return NULL;
+	}
+	if (!hy_queue_used(&g->queue))
+		return e->owner;
+	hy_queue_push(&g->queue, e->owner, F_VALUE_TOUCH);
+	return NULL;
+}
+
+/* What is not just one plain value that replaces another. */
+static NOINLINE void spread_news(struct hy_graph *g, struct hy_cell *c)
+{
+	hy_spread(g, c);
+	hy_flags_set(c, 0, F_NEWS);
 }
 
 void hy_spread_slowly(struct hy_graph *g, struct hy_cell *c)
@@ -338,8 +362,8 @@ static uint64_t watched_part(struct hy_graph *g, struct hy_cell *c,
 }
 
 static NOINLINE void fanout_watched(struct hy_graph *g, struct hy_cell *c,
-				    uint64_t height, struct hy_sub *first,
-				    uint64_t last)
+				    struct hy_sub *first, uint64_t last,
+				    uint64_t height)
 {
 	uint64_t start = hy_clock_last(g), ns;
 
@@ -347,6 +371,7 @@ static NOINLINE void fanout_watched(struct hy_graph *g, struct hy_cell *c,
 		hy_spread(g, c);
 		hy_watch_fanout(g, c, height, start, hy_clock_since(g, start),
 				0);
+		hy_flags_set(c, 0, F_NEWS);
 		return;
 	}
 	ns = watched_part(g, c, first, last, start);
@@ -361,18 +386,25 @@ static NOINLINE void fanout_watched(struct hy_graph *g, struct hy_cell *c,
 	}
 }
 
-HY_FRAME void hy_fanout(struct hy_graph *g, struct hy_cell *c,
-			const struct hyphae_type *type, uint64_t height,
-			struct hy_sub *first, uint64_t last)
+/* In an eager wave F_VALUE_NEW is set, for the followers go elsewhere. */
+HY_FRAME struct hy_derived *hy_fanout(struct hy_graph *g, struct hy_cell *c,
+				      struct hy_sub *first, uint64_t last,
+				      uint64_t height,
+				      const struct hyphae_type *type)
 {
+	struct hy_derived *next = NULL;
+
 	hy_probe_fanout(g, c, type, height);
 	if (hy_watched())
-		fanout_watched(g, c, height, first, last);
+		fanout_watched(g, c, first, last, height);
 	else if (first)
 		run_subscribers(g, c, first, last);
-	else
-		hy_spread(g, c);
+	else if (unlikely(c->flags & (F_SLOW_SPREAD | F_NEWS)))
+		spread_news(g, c);
+	else if (c->deps)
+		next = spread_plainly(g, c->deps);
 	HY_FRAME_END();
+	return next;
 }
 
 void hy_fanout_in_frame(struct hy_graph *g, struct hy_cell *c, uint64_t height,
@@ -385,7 +417,7 @@ void hy_fanout_in_frame(struct hy_graph *g, struct hy_cell *c, uint64_t height,
 
 HY_FRAME void hyphae_fanout_run(struct hyphae_fanout_call *f)
 {
-	hy_fanout(f->g, f->c, f->c->type, f->height, f->first, f->last);
+	hy_fanout(f->g, f->c, f->first, f->last, f->height, f->c->type);
 	HY_FRAME_END();
 }
 

@@ -63,7 +63,7 @@ static inline void hy_fanout_subs(struct hy_graph *g, struct hy_cell *c,
 	if (unlikely(type->frame))
 		hy_fanout_in_frame(g, c, height, first, last);
 	else
-		hy_fanout(g, c, type, height, first, last);
+		hy_fanout(g, c, first, last, height, type);
 }
 
 /* What is seldom: states that change, values that moved, depth first. */
@@ -74,16 +74,10 @@ void hy_spread_many(struct hy_graph *g, struct hy_edge *first);
 /* Tell the derived cells: queue them. */
 static inline void hy_spread(struct hy_graph *g, struct hy_cell *c)
 {
-	struct hy_edge *e = c->deps;
-
-	if (unlikely(c->flags & F_SLOW_SPREAD || g->depth_first)) {
+	if (unlikely(c->flags & F_SLOW_SPREAD || g->depth_first))
 		hy_spread_slowly(g, c);
-		return;
-	}
-	if (e && likely(!e->next))
-		hy_queue_push(&g->queue, e->owner, F_VALUE_TOUCH);
-	else if (e)
-		hy_spread_many(g, e);
+	else if (c->deps)
+		hy_spread_many(g, c->deps);
 }
 
 /* I7: room for `more` cells that get their first subscriber. */
@@ -95,24 +89,46 @@ static inline void hy_fired_add(struct hy_graph *g, struct hy_cell *c)
 	g->fired[g->nfired++] = (struct hy_fired){.cell = c, .next = c->subs};
 }
 
-/*
- * A cell changed: its derived cells are queued; subscribers wait.  One that is
- * computed twice in a wave fires twice, and calls them once.
- */
-static inline void hy_fire(struct hy_graph *g, struct hy_cell *c)
+/* What it has to tell waits: a new value, if nothing else is known. */
+static inline void hy_note_news(struct hy_cell *c, uint32_t mark)
 {
-	if (unlikely(c->subs != NULL)) {
+	hy_flags_set(c, c->flags & F_NEWS ? mark : mark | F_VALUE_NEW, 0);
+}
+
+/* One that is computed twice in a wave fires twice, and calls them once. */
+static inline void hy_fire_subscribed(struct hy_graph *g, struct hy_cell *c)
+{
+	uint32_t flags = c->flags;
+
+	if (c->deps)
 		hy_spread(g, c);
-		if (unlikely(c->flags & F_GATHERED))
-			return;
-		hy_flags_set(c, F_GATHERED, 0);
-		hy_fired_add(g, c);
-	} else if (likely(!(c->flags & F_NEWS))) {
-		hy_fanout(g, c, c->type, c->height, NULL, 0);
-	} else {
-		hy_fanout(g, c, c->type, c->height, NULL, 0);
-		hy_flags_set(c, 0, F_NEWS);
-	}
+	else if (unlikely(flags & (F_TURNED | F_UNSPREAD)))
+		hy_flags_set(c, 0, F_TURNED | F_UNSPREAD);
+	if (unlikely(flags & F_GATHERED))
+		return;
+	hy_note_news(c, F_GATHERED);
+	hy_fired_add(g, c);
+}
+
+/*
+ * A cell changed: its derived cells are queued; subscribers wait.  Returns
+ * what hy_fanout() does.
+ */
+static inline struct hy_derived *hy_fire(struct hy_graph *g, struct hy_cell *c)
+{
+	if (likely(!c->subs))
+		return hy_fanout(g, c, NULL, 0, c->height, c->type);
+	hy_fire_subscribed(g, c);
+	return NULL;
+}
+
+/* The same, when something else comes first. */
+static inline void hy_fire_later(struct hy_graph *g, struct hy_cell *c)
+{
+	struct hy_derived *next = hy_fire(g, c);
+
+	if (next)
+		hy_queue_push(&g->queue, next, F_VALUE_TOUCH);
 }
 
 #endif

@@ -60,15 +60,16 @@ bool hy_queue_reserve(struct hy_region *from, struct hy_queue *q, size_t height)
 		bits = words(bits);
 		old_bits = words(old_bits);
 	}
-	buckets = hy_grow_in(from, q->buckets, heights * sizeof(*buckets));
+	/* And one that stays empty, above the last. */
+	buckets =
+		hy_grow_in(from, q->buckets, (heights + 1) * sizeof(*buckets));
 	if (!buckets)
 		return false;
 	memset(buckets + q->heights, 0,
-	       (heights - q->heights) * sizeof(*buckets));
+	       (heights + 1 - q->heights) * sizeof(*buckets));
 	q->buckets = buckets;
 	q->heights = heights;
-	if (q->lowest)
-		q->lowest = &buckets[q->lowest_at];
+	q->lowest = &buckets[q->lowest_at];
 	add_levels(q);
 	return true;
 }
@@ -105,49 +106,45 @@ static void unmark(struct hy_queue *q, size_t at)
 	}
 }
 
-/* The lowest is empty, or no longer the lowest. */
-static void leave_lowest(struct hy_queue *q)
-{
-	if (q->lowest && !q->lowest->first)
-		unmark(q, q->lowest_at);
-	q->lowest = NULL;
-}
-
-static void put(struct hy_queue *q, struct hy_derived *d)
+void hy_queue_open(struct hy_queue *q, struct hy_derived *d)
 {
 	size_t at = d->cell.height;
-	struct hy_bucket *bucket = &q->buckets[at];
+	bool alone = q->count == 1;
 
-	d->next_queued = NULL;
-	q->count++;
-	if (bucket->first) {
-		bucket->last->next_queued = d;
-		bucket->last = d;
+	q->buckets[at] = (struct hy_bucket){d, d};
+	if (!alone && at >= q->lowest_at) {
+		if (at > q->lowest_at + 1)
+			mark(q, at);
 		return;
 	}
-	bucket->first = bucket->last = d;
-	mark(q, at);
-	/* A cell that was made in this wave may lie below. */
-	if (unlikely(at < q->lowest_at))
-		leave_lowest(q);
-}
-
-void hy_queue_add(struct hy_queue *q, struct hy_derived *d)
-{
-	if (q->hot) {
-		put(q, q->hot);
-		q->hot = NULL;
+	if (!alone) { /* below: a cell that was made in this wave */
+		mark(q, q->lowest_at);
+		if (q->lowest[1].first)
+			mark(q, q->lowest_at + 1);
 	}
-	put(q, d);
+	q->lowest = &q->buckets[at];
+	q->lowest_at = at;
 }
 
-static size_t lowest(const struct hy_queue *q)
+static size_t lowest_marked(const struct hy_queue *q)
 {
 	size_t at = 0;
 
 	for (int i = q->levels - 1; i >= 0; i--)
 		at = at * 64 + (size_t)__builtin_ctzll(q->level[i][at]);
 	return at;
+}
+
+/* The lowest is empty, and another is not. */
+static void next_bucket(struct hy_queue *q)
+{
+	size_t at = q->lowest_at + 1;
+
+	if (!q->lowest[1].first)
+		while (!q->buckets[at = lowest_marked(q)].first)
+			unmark(q, at);
+	q->lowest = &q->buckets[at];
+	q->lowest_at = at;
 }
 
 static struct hy_derived *take_first(struct hy_queue *q)
@@ -167,21 +164,16 @@ static struct hy_derived *take_first(struct hy_queue *q)
 static void find_lowest(struct hy_queue *q)
 {
 	for (;;) {
-		if (!q->lowest || !q->lowest->first) {
-			leave_lowest(q);
-			q->lowest_at = lowest(q);
-			q->lowest = &q->buckets[q->lowest_at];
-		}
+		if (!q->lowest->first)
+			next_bucket(q);
 		if (likely(q->lowest->first->cell.height == q->lowest_at))
 			return;
-		put(q, take_first(q));
+		hy_queue_put(q, take_first(q));
 	}
 }
 
 size_t hy_queue_lowest(struct hy_queue *q)
 {
-	if (q->hot)
-		return q->hot->cell.height;
 	find_lowest(q);
 	return q->lowest_at;
 }

@@ -4,8 +4,17 @@
  * first, in order of arrival at one height.
  *
  * A bucket for each height, and above them a tree of bit words to find the
- * lowest bucket in use in a few steps, whatever the heights.  While there is
- * only one entry (a chain) it stays in `hot` and no bucket is touched.
+ * lowest bucket in use in a few steps, whatever the heights.
+ *
+ *	height     0   1   2   3   4   5   6   7   8
+ *	buckets    .   .   x   x   .   x   .   .   x      x: cells wait
+ *	bits                           1   1       1
+ *	                   |   '- the next one is looked at without its bit
+ *	                   '- lowest, which is taken from
+ *
+ * Mostly a wave goes up by one: then no bit is set, cleared or looked for.  A
+ * bit is set when a cell comes to a bucket further up; it stays when that has
+ * become empty, until a search comes across it.
  */
 #ifndef HY_QUEUE_H
 #define HY_QUEUE_H
@@ -17,8 +26,8 @@ bool hy_queue_reserve(struct hy_region *from, struct hy_queue *queue,
 		      size_t height);
 void hy_queue_done(struct hy_queue *queue);
 
-/* Put into a bucket, and the one that was alone as well. */
-void hy_queue_add(struct hy_queue *queue, struct hy_derived *d);
+/* The first cell of a bucket that was empty: d->cell.height. */
+void hy_queue_open(struct hy_queue *queue, struct hy_derived *d);
 /* The first of the lowest bucket, which has to be looked for. */
 struct hy_derived *hy_queue_take(struct hy_queue *queue);
 /* The height of the next to take; there is one. */
@@ -26,7 +35,22 @@ size_t hy_queue_lowest(struct hy_queue *queue);
 
 static inline bool hy_queue_used(const struct hy_queue *queue)
 {
-	return queue->hot || queue->count;
+	return queue->count;
+}
+
+/* Behind the others of its height; it is marked as queued. */
+static inline void hy_queue_put(struct hy_queue *queue, struct hy_derived *d)
+{
+	struct hy_bucket *bucket = &queue->buckets[d->cell.height];
+
+	d->next_queued = NULL;
+	queue->count++;
+	if (bucket->first) {
+		bucket->last->next_queued = d;
+		bucket->last = d;
+	} else {
+		hy_queue_open(queue, d);
+	}
 }
 
 /*
@@ -38,31 +62,25 @@ static inline void hy_queue_push(struct hy_queue *queue, struct hy_derived *d,
 {
 	uint32_t flags = d->cell.flags;
 
-	hy_flags_set(&d->cell, F_QUEUED | why, 0);
-	if (flags & F_QUEUED)
+	if (flags & F_QUEUED && (flags & why) == why)
 		return;
-	if (likely(!queue->hot && !queue->count))
-		queue->hot = d;
-	else
-		hy_queue_add(queue, d);
+	store_relaxed(&d->cell.flags, flags | F_QUEUED | why);
+	if (!(flags & F_QUEUED))
+		hy_queue_put(queue, d);
 }
 
 static inline struct hy_derived *hy_queue_pop(struct hy_queue *queue)
 {
-	struct hy_derived *d = queue->hot;
+	struct hy_derived *d;
 
-	if (d) {
-		queue->hot = NULL;
-	} else if (queue->count) {
-		if (!queue->lowest || !queue->lowest->first)
-			return hy_queue_take(queue);
-		d = queue->lowest->first;
-		/* Has it been raised meanwhile? */
-		if (unlikely(d->cell.height != queue->lowest_at))
-			return hy_queue_take(queue);
-		queue->lowest->first = d->next_queued;
-		queue->count--;
-	}
+	if (!queue->count)
+		return NULL;
+	d = queue->lowest->first;
+	/* The next bucket?  Or has it been raised meanwhile? */
+	if (unlikely(!d || d->cell.height != queue->lowest_at))
+		return hy_queue_take(queue);
+	queue->lowest->first = d->next_queued;
+	queue->count--;
 	return d;
 }
 

@@ -111,7 +111,7 @@ static bool compute_wanted(struct settle *s)
 		    (c->flags & F_SIGNALS && !hy_waits(c)) || runs(s->g, c))
 			continue;
 		if (hy_compute(s->g, hy_derived_of(c), HY_EARLY))
-			hy_fire(s->g, c);
+			hy_fire_later(s->g, c);
 		if (s->g->links != links || hy_waits(c))
 			return false;
 	}

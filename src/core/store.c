@@ -81,11 +81,8 @@ HY_FRAME HY_ONE_END uint64_t hy_write_value(struct hy_graph *g,
 
 	if (likely(!(c->flags & F_SLOW_WRITE))) {
 		changed = c->word != word;
-		if (changed) {
+		if (likely(changed))
 			store_release(&c->word, word);
-			if (c->subs)
-				hy_flags_set(c, F_VALUE_NEW, 0);
-		}
 	} else {
 		struct written w = write_slowly(g, c, type, word);
 

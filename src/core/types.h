@@ -356,17 +356,17 @@ struct hy_bucket {
 
 #define HY_QUEUE_LEVELS 5 /* 64^5 heights */
 struct hy_queue {
-	struct hy_derived *hot; /* the only entry, while there is only one */
-	size_t count;		/* entries in buckets */
+	size_t count; /* entries */
 	struct hy_bucket *buckets;
 	size_t heights; /* room */
-	/*
-	 * The lowest bucket, or NULL: taken from without a look at the levels,
-	 * in which it stays marked until another becomes the lowest.
-	 */
+	/* What is taken from: nothing waits below.  It may be empty. */
 	struct hy_bucket *lowest;
 	size_t lowest_at;
-	/* level[0]: a bit for each bucket in use; above: for each word below */
+	/*
+	 * level[0]: a bit for each bucket in use, but perhaps for the lowest
+	 * and the one above it, and for some that were; above: for each word
+	 * below.
+	 */
 	uint64_t *level[HY_QUEUE_LEVELS];
 	int levels; /* in use: the highest of them is one word */
 };

@@ -10,10 +10,9 @@
 #include "core/release.h"
 #include "core/watch.h"
 
-void hy_wave(struct hy_graph *g)
+static inline void wave(struct hy_graph *g, struct hy_derived *d)
 {
 	struct hy_graph *saved = hy_stretch_begin(g, true);
-	struct hy_derived *d = hy_queue_pop(&g->queue);
 
 	if (d)
 		hy_compute(g, d, HY_ON);
@@ -22,6 +21,20 @@ void hy_wave(struct hy_graph *g)
 	hy_stretch_end(g, saved);
 	if (g->nfired)
 		hy_deliver(g);
+}
+
+void hy_wave(struct hy_graph *g)
+{
+	wave(g, hy_queue_pop(&g->queue));
+}
+
+void hy_wave_from(struct hy_graph *g, struct hy_derived *d)
+{
+	if (d)
+		hy_flags_set(&d->cell, F_VALUE_TOUCH, 0);
+	else
+		d = hy_queue_pop(&g->queue);
+	wave(g, d);
 }
 
 /* The greatest height of those that still have more to say; 0: none. */
@@ -70,12 +83,12 @@ void hy_wave_more(struct hy_graph *g)
 static void eager_fire(struct hy_graph *g, struct hy_cell *c, uint32_t depth)
 {
 	g->depth = depth;
+	hy_note_news(c, 0); /* also for hy_fanout() */
 	if (c->subs) {
 		g->stack[g->nstack++] = (struct hy_eager_entry){c, depth, 0, 1};
 		hy_spread(g, c);
 	} else {
-		hy_fanout(g, c, c->type, depth, NULL, 0);
-		hy_flags_set(c, 0, F_NEWS);
+		hy_fanout(g, c, NULL, 0, depth, c->type);
 	}
 }
 
@@ -122,19 +135,13 @@ static NOINLINE void follow_up(struct hy_graph *g, struct hy_cell *c)
 {
 	if (g->gathering) {
 		if (!(c->flags & F_GATHERED)) {
-			/* Only what ended has nothing new to hold. */
-			hy_flags_set(c,
-				     c->flags & F_END_NEW
-					     ? F_GATHERED
-					     : F_GATHERED | F_VALUE_NEW,
-				     0);
+			hy_note_news(c, F_GATHERED);
 			g->gathered[g->ngathered++] = c;
 		}
 	} else if (g->flags & HYPHAE_EAGER && c->deps) {
 		eager_run(g, c);
 	} else {
-		hy_fire(g, c);
-		hy_wave(g);
+		hy_wave_from(g, hy_fire(g, c));
 	}
 }
 
@@ -147,6 +154,7 @@ static inline void fire_alone(struct hy_graph *g, struct hy_cell *c)
 		follow_up(g, c);
 		return;
 	}
+	hy_note_news(c, 0);
 	g->deliver_limit = hy_newest_id(g);
 	hy_fanout_subs(g, c, 0, c->subs, g->deliver_limit);
 	hy_told(c);
@@ -204,7 +212,7 @@ static void fire_gathered(struct hy_graph *g)
 	g->gathering = false;
 	for (size_t i = 0; i < g->ngathered; i++) {
 		hy_flags_set(g->gathered[i], 0, F_GATHERED);
-		hy_fire(g, g->gathered[i]);
+		hy_fire_later(g, g->gathered[i]);
 	}
 	g->ngathered = 0;
 	hy_wave(g);

@@ -30,8 +30,8 @@ int hy_notify(struct hy_graph *g, struct hy_cell *c,
 
 /*
  * Compare and store; takes the word.  Returns 1 if the cell changed.
- * F_VALUE_NEW is set if somebody will look for it: the cell has subscribers,
- * or is not of the plain kind.  Who hands it on otherwise sets it.
+ * F_VALUE_NEW is set if the cell is not of the plain kind.  Of the plain kind
+ * it has no other news: who lets it wait for its subscribers sets it.
  */
 uint64_t hy_write_value(struct hy_graph *g, struct hy_cell *c,
 			const struct hyphae_type *type, uint64_t word);
@@ -55,10 +55,12 @@ static inline bool hy_waits(const struct hy_cell *c)
 /*
  * Fan out: to the derived cells if `first` is NULL, else to the subscribers
  * from `first` to id `last`.
+ * Derived cells are queued.  But if there is only one, and nothing waits in
+ * the queue, it is returned instead, for the caller to go on with or to queue.
  */
-void hy_fanout(struct hy_graph *g, struct hy_cell *c,
-	       const struct hyphae_type *type, uint64_t height,
-	       struct hy_sub *first, uint64_t last);
+struct hy_derived *hy_fanout(struct hy_graph *g, struct hy_cell *c,
+			     struct hy_sub *first, uint64_t last,
+			     uint64_t height, const struct hyphae_type *type);
 
 /*
  * The whole of a log, as one wave (in an eager graph too), and one more for
@@ -116,6 +118,8 @@ bool hy_call(struct hy_graph *g, struct hy_sub *s,
 
 /* Run what is queued and tell whoever has to be told. */
 void hy_wave(struct hy_graph *g);
+/* The same, of what hy_fanout() returned. */
+void hy_wave_from(struct hy_graph *g, struct hy_derived *d);
 
 /*
  * Tell the graph's problem function and the `error` probe; of no cell in

@@ -30,7 +30,7 @@ static int with_others(struct hy_graph *g, struct hy_derived *d, void *out)
 	for (uint32_t i = 0; i < count; i++)
 		if (!hy_holds_value(d, i))
 			return HY_KEEP;
-	return hy_run_combine(g, d, out, d->fan_in->values, count, d->ctx);
+	return hy_combine_with(g, d, out, d->fan_in->values, count, d->ctx);
 }
 
 static int run_with_latest(struct hy_graph *g, struct hy_derived *d, void *out)

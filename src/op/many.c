@@ -3,8 +3,8 @@
 
 #include <errno.h>
 
-int hy_run_combine(struct hy_graph *g, struct hy_derived *d, void *out,
-		   const void *const *values, size_t count, void *ctx)
+int hy_combine_with(struct hy_graph *g, struct hy_derived *d, void *out,
+		    const void *const *values, size_t count, void *ctx)
 {
 	hyphae_combine_fn fn = (hyphae_combine_fn)d->fn;
 	int r;

@@ -29,8 +29,8 @@ static inline bool hy_inputs_ended(const struct hy_derived *d)
  * Call a hyphae_combine_fn.  HY_VALUE, or HY_KEEP after it failed: then the
  * cell holds the error, so that HY_END or HY_MORE can be added.
  */
-int hy_run_combine(struct hy_graph *g, struct hy_derived *d, void *out,
-		   const void *const *values, size_t count, void *ctx);
+int hy_combine_with(struct hy_graph *g, struct hy_derived *d, void *out,
+		    const void *const *values, size_t count, void *ctx);
 
 /*
  * 0 if there are inputs and they can be looked at; with `alike`, of one type.

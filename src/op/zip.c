@@ -128,7 +128,7 @@ static int pair(struct hy_graph *g, struct hy_derived *d, struct zip *z,
 		z->pair[i] = pop(z, &z->lanes[i]);
 		z->values[i] = hy_word_value(z->lanes[i].type, &z->pair[i]);
 	}
-	r = hy_run_combine(g, d, out, z->values, z->count, z->ctx);
+	r = hy_combine_with(g, d, out, z->values, z->count, z->ctx);
 	for (uint32_t i = 0; i < z->count; i++)
 		hy_word_put(g, z->lanes[i].type, z->pair[i]);
 	return r;
