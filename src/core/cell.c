@@ -358,14 +358,15 @@ static inline int read_word(const struct hy_cell *c, size_t size,
 	return 0;
 }
 
-/* In a function that tracks its reads. */
-static NOINLINE int read_tracked(const struct hyphae_cell *handle,
-				 const struct hyphae_type *type,
-				 void *ret_value)
+/* Not the next input of a tracked run, as far as that is known. */
+static NOINLINE int read_otherwise(const struct hyphae_cell *handle,
+				   const struct hyphae_type *type,
+				   void *ret_value)
 {
 	struct hy_cell *c = plain_cell(handle, type);
 
-	if (c && ret_value && hy_track_quickly(c))
+	if (hy_tracked() && c && ret_value &&
+	    hy_track_quickly(hy_self.tracker, c))
 		return read_word(c, type->size, ret_value);
 	return read_slowly(handle, type, ret_value);
 }
@@ -374,14 +375,12 @@ static ALWAYS_INLINE int read_cell(const struct hyphae_cell *handle,
 				   const struct hyphae_type *type, size_t size,
 				   void *ret_value)
 {
-	struct hy_cell *c;
+	struct hy_cell *c = plain_cell(handle, type);
 
-	if (unlikely(hy_tracked()))
-		return read_tracked(handle, type, ret_value);
-	c = plain_cell(handle, type);
-	if (likely(c && ret_value))
+	if (likely(c && ret_value &&
+		   (!hy_tracked() || hy_track_expected(hy_self.tracker, c))))
 		return read_word(c, size, ret_value);
-	return read_slowly(handle, type, ret_value);
+	return read_otherwise(handle, type, ret_value);
 }
 
 int hyphae_cell_get(const struct hyphae_cell *handle,

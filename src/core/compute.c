@@ -84,7 +84,8 @@ static NOINLINE int run_boxed(struct hy_graph *g, struct hy_derived *d,
 	return r;
 }
 
-static int run(struct hy_graph *g, struct hy_derived *d, uint64_t *ret_word)
+static ALWAYS_INLINE int run(struct hy_graph *g, struct hy_derived *d,
+			     uint64_t *ret_word)
 {
 	int r;
 
@@ -161,7 +162,8 @@ static NOINLINE bool follow(struct hy_graph *g, struct hy_derived *d,
 	return (c->flags & F_NEWS) != told;
 }
 
-static struct result compute_any(struct hy_graph *g, struct hy_derived *d)
+static ALWAYS_INLINE struct result compute_any(struct hy_graph *g,
+					       struct hy_derived *d)
 {
 	struct hy_cell *c = &d->cell;
 	struct result result = {0, false};

@@ -16,7 +16,9 @@ void hy_track_begin(struct hy_tracker *t, struct hy_graph *g,
 	t->outer = hy_self.tracker;
 	t->graph = g;
 	t->d = d;
-	t->matched = t->nextra = t->untracked = 0;
+	t->edges = d->fan_in->edges;
+	t->expected = d->fan_in->count;
+	t->matched = t->numbered = t->nextra = t->untracked = 0;
 	t->no_memory = t->unsettled = t->idle = false;
 	hy_self.tracker = t;
 }
@@ -26,25 +28,31 @@ void hy_track_end(struct hy_tracker *t)
 	hy_self.tracker = t->outer;
 }
 
-/* The place where the cell says it was noted tells; others may write it. */
-static bool noted(const struct hy_tracker *t, struct hy_cell *c)
+static void number(struct hy_tracker *t)
 {
-	uint32_t at = hy_cold_of(c)->read_at;
+	for (; t->numbered < t->matched; t->numbered++)
+		hy_cold_of(t->edges[t->numbered].input)->read_at = t->numbered;
+}
 
+/* The place where the cell says it was noted tells; others may write it. */
+static bool noted(struct hy_tracker *t, struct hy_cell *c)
+{
+	uint32_t at;
+
+	number(t);
+	at = hy_cold_of(c)->read_at;
 	if (at < t->matched)
-		return t->d->fan_in->edges[at].input == c;
+		return t->edges[at].input == c;
 	at -= t->matched;
 	return at < t->nextra && t->extra[at] == c;
 }
 
 static void note(struct hy_tracker *t, struct hy_cell *c)
 {
-	const struct hy_fan_in *in = t->d->fan_in;
 	struct hy_cell **extra;
 
-	if (!t->nextra && t->matched < in->count &&
-	    in->edges[t->matched].input == c) {
-		hy_cold_of(c)->read_at = t->matched++;
+	if (t->matched < t->expected && t->edges[t->matched].input == c) {
+		t->matched++;
 		return;
 	}
 	if (noted(t, c))
@@ -56,24 +64,21 @@ static void note(struct hy_tracker *t, struct hy_cell *c)
 		return;
 	}
 	t->extra = extra;
+	t->expected = t->matched; /* what comes now is behind it */
 	hy_cold_of(c)->read_at = t->matched + t->nextra;
 	extra[t->nextra++] = hy_hold(c);
 }
 
-bool hy_track_quickly(struct hy_cell *c)
+bool hy_track_quickly(struct hy_tracker *t, struct hy_cell *c)
 {
-	struct hy_tracker *t = hy_self.tracker;
 	struct hy_graph *g = hy_graph_of(c);
-	const struct hy_fan_in *in;
 
 	if (t->graph != g || t->untracked)
 		return true;
 	if (hy_shared(g) || (c->flags & F_DERIVED && hy_is_unsettled(g, c)))
 		return false;
-	in = t->d->fan_in;
-	if (!t->nextra && t->matched < in->count &&
-	    in->edges[t->matched].input == c) {
-		hy_cold_of(c)->read_at = t->matched++;
+	if (t->matched < t->expected && t->edges[t->matched].input == c) {
+		t->matched++;
 		return true;
 	}
 	return noted(t, c); /* once more the same */
@@ -83,8 +88,8 @@ void hy_track_unique(struct hy_graph *g, struct hy_tracker *t)
 {
 	uint32_t count = t->nextra;
 
-	for (uint32_t i = 0; i < t->matched; i++)
-		hy_cold_of(t->d->fan_in->edges[i].input)->read_at = i;
+	t->numbered = 0; /* a run inside this one has written there */
+	number(t);
 	t->nextra = 0;
 	for (uint32_t i = 0; i < count; i++) {
 		struct hy_cell *c = t->extra[i];

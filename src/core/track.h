@@ -15,7 +15,12 @@ struct hy_tracker {
 	struct hy_tracker *outer; /* suspended meanwhile */
 	struct hy_graph *graph;
 	struct hy_derived *d;
-	uint32_t matched;	/* reads that are the inputs so far, in order */
+	/*
+	 * Reads that are the inputs of the last run so far, in order: that many
+	 * of those `expected`, and the first of them know their place (read_at).
+	 */
+	const struct hy_edge *edges;
+	uint32_t matched, expected, numbered;
 	struct hy_cell **extra; /* reads from there on, each held */
 	uint32_t nextra;
 	size_t capacity;
@@ -64,10 +69,24 @@ static inline void hy_track_resume(struct hy_tracker *t)
 }
 
 /*
+ * In a tracked run: the cell is read, and it is the next input of the last run.
+ * That has been settled: it lies lower, or was seen to before this run began.
+ */
+static inline bool hy_track_expected(struct hy_tracker *t,
+				     const struct hy_cell *c)
+{
+	if (t->matched == t->expected || t->edges[t->matched].input != c ||
+	    t->untracked || load_relaxed(&c->flags) & F_QUEUED)
+		return false;
+	t->matched++;
+	return true;
+}
+
+/*
  * In a tracked run: note that the cell is read, if that needs neither the lock
  * nor a computation.  False: it does; nothing was noted.
  */
-bool hy_track_quickly(struct hy_cell *c);
+bool hy_track_quickly(struct hy_tracker *t, struct hy_cell *c);
 
 /*
  * The thread is about to read the cell: note it, and have it settle first if

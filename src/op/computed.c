@@ -64,6 +64,9 @@ static int relink(struct hy_graph *g, struct hy_derived *d,
 	bool raised = false;
 	int r = 0;
 
+	if (likely(!t->nextra && t->matched == d->fan_in->count &&
+		   !t->no_memory && !t->idle && !(d->cell.flags & F_AGAIN)))
+		return 0; /* the same as the last time */
 	if (t->nextra)
 		hy_track_unique(g, t);
 	if (t->nextra || t->matched < d->fan_in->count)
