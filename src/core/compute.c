@@ -303,6 +303,8 @@ HY_FRAME bool hy_compute(struct hy_graph *g, struct hy_derived *d,
 				goto done;
 			}
 		}
+		/* Not known here: or clang would have a site for each case. */
+		__asm__("" : "+r"(look));
 		hy_probe_compute(g, c, d->op);
 		if (unlikely(look)) {
 			news = compute_slowly(g, d);
