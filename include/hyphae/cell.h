@@ -67,7 +67,13 @@ HYPHAE_API struct hyphae_cell *hyphae_cell_ref(struct hyphae_cell *cell);
  * Give a reference back.  A cell whose last reference is gone is released at
  * once, or, while the graph propagates, when that is over; what it followed
  * is given back in turn, without recursion.  NULL is allowed.
- * -ESTALE: it was gone already.  Probe: cell_destroy.
+ * -ESTALE, and nothing happens: it was gone already, or you have no reference:
+ * all that constructors, hyphae_cell_ref() and the like gave to the program
+ * have been given back, and the cell is there for what follows it, a scope, an
+ * input, a poster or a call that is under way.  Those are counted apart, so
+ * one call too many takes nothing from them, on whatever thread; from another
+ * part of the program that has a reference of its own it does.
+ * Probe: cell_destroy.
  */
 HYPHAE_API int hyphae_cell_unref(struct hyphae_cell *cell);
 

@@ -4,8 +4,9 @@
  *
  * While a scope is entered, each cell, subscription and timer that this thread
  * makes in the scope's graph belongs to it: the reference that the
- * constructor returns is the scope's, to be used and not given back.  (Take
- * one of your own with hyphae_cell_ref() for what shall outlive the scope.)
+ * constructor returns is the scope's, to be used and not given back:
+ * hyphae_cell_unref() is -ESTALE.  (Take one of your own with
+ * hyphae_cell_ref() for what shall outlive the scope.)
  */
 #ifndef HYPHAE_SCOPE_H
 #define HYPHAE_SCOPE_H

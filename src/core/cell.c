@@ -96,7 +96,7 @@ struct hyphae_cell *hyphae_cell_ref(struct hyphae_cell *handle)
 	g = hy_graph_of(c);
 	hy_lock(g);
 	if (hy_cell(handle) && !(c->flags & F_DEAD)) {
-		hy_cold_of(c)->refs++;
+		hy_user_ref(c);
 		result = handle;
 	}
 	hy_unlock(g);
@@ -115,16 +115,72 @@ int hyphae_cell_unref(struct hyphae_cell *handle)
 		return -ESTALE;
 	g = hy_graph_of(c);
 	hy_lock(g);
-	/* Not the references that followers and logs hold: yours are gone. */
+	/* Not what followers, scopes and the like hold: yours are gone. */
 	if (hy_cell(handle) && !(c->flags & F_DEAD) &&
-	    hy_cold_of(c)->refs > c->targets + hy_cold_of(c)->pending +
-					  hy_cold_of(c)->parked) {
+	    hy_cold_of(c)->user_refs) {
+		hy_cold_of(c)->user_refs--;
 		hy_cell_give_back(g, c);
 		hy_bury(g);
 		r = 0;
 	}
 	hy_unlock(g);
 	return r;
+}
+
+struct hyphae_cell *hy_cell_keep(struct hyphae_cell *handle)
+{
+	int r;
+	struct hy_cell *c = hy_cell_lock(handle, &r);
+
+	if (!c)
+		return NULL;
+	hy_cold_of(c)->refs++;
+	hy_unlock(hy_graph_of(c));
+	return handle;
+}
+
+void hy_cell_adopt(struct hyphae_cell *handle)
+{
+	int r;
+	struct hy_cell *c = hy_cell_lock(handle, &r);
+
+	if (!c)
+		return;
+	hy_cold_of(c)->user_refs--;
+	hy_unlock(hy_graph_of(c));
+}
+
+void hy_cell_unkeep(struct hyphae_cell *handle)
+{
+	int r;
+	struct hy_cell *c = hy_cell_lock(handle, &r);
+	struct hy_graph *g;
+
+	if (!c)
+		return;
+	g = hy_graph_of(c);
+	hy_cell_give_back(g, c);
+	hy_bury(g);
+	hy_unlock(g);
+}
+
+void hy_cell_undo(struct hyphae_cell *handle)
+{
+	int r;
+	struct hy_cell *c = hy_cell_lock(handle, &r);
+	struct hy_graph *g;
+
+	if (!c)
+		return;
+	g = hy_graph_of(c);
+	if (hy_cold_of(c)->user_refs)
+		hy_cold_of(c)->user_refs--;
+	else if (!hy_scope_forget_cell(g, c))
+		c = NULL; /* its scope has been disposed */
+	if (c)
+		hy_cell_give_back(g, c);
+	hy_bury(g);
+	hy_unlock(g);
 }
 
 /* ---- write --------------------------------------------------------------- */

@@ -469,6 +469,19 @@ static struct hyphae_cell *make_lazy(struct hy_graph *g, struct hy_derived *d,
 }
 
 /*
+ * Nobody gives back a reference that is not handed out yet: the user's, which
+ * is to be set again, or 0 if a scope has it.
+ */
+static inline uint32_t withhold(struct hy_derived *d)
+{
+	struct hy_cold *cold = hy_cold_of(&d->cell);
+	uint32_t users = cold->user_refs;
+
+	cold->user_refs = 0;
+	return users;
+}
+
+/*
  * One that links inputs while it is computed: it has to be linked itself.  If
  * another thread drains, that one computes it.
  */
@@ -493,11 +506,13 @@ static struct hyphae_cell *make_dynamic(struct hy_graph *g,
 	}
 	handle = made(g, d, order);
 	if (g->drainer == hy_thread_of(g)) {
+		uint32_t users = withhold(d);
 		int outcome = hy_compute_first(g, d);
 
 		if (d->cell.flags & F_ENDED)
 			hy_unlink_inputs(g, d);
 		hy_outcome_first(g, d, outcome);
+		hy_cold_of(&d->cell)->user_refs = users;
 	} else {
 		hy_queue_push(&g->queue, d, F_VALUE_TOUCH);
 	}
@@ -520,6 +535,7 @@ static struct hyphae_cell *order_locked(struct hy_graph *g,
 					struct hy_order *order, int *ret_error)
 {
 	struct hyphae_cell *handle;
+	uint32_t users = 0;
 	struct hy_derived *d;
 	bool drainer;
 
@@ -546,10 +562,14 @@ static struct hyphae_cell *order_locked(struct hy_graph *g,
 		handle = make_static(g, d, order);
 	if (hy_queue_used(&g->queue))
 		g->left = true;
+	if (handle)
+		users = withhold(d);
 	if (drainer)
 		hy_drain_end(g, 0);
 	else
 		hy_bury(g);
+	if (users)
+		hy_cold_of(&d->cell)->user_refs = users;
 	return handle;
 }
 

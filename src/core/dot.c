@@ -14,6 +14,7 @@
 #include "base/options.h"
 #include "core/iterate.h"
 #include "core/portrait.h"
+#include "core/release.h"
 
 /* ---- which cells --------------------------------------------------------- */
 
@@ -94,7 +95,7 @@ static int gone(int r)
 
 static int find_around(struct found *found, struct hyphae_weak weak)
 {
-	struct hyphae_cell *cell = hyphae_weak_lock(weak);
+	struct hyphae_cell *cell = hy_weak_keep(weak);
 	int r;
 
 	if (!cell)
@@ -102,7 +103,7 @@ static int find_around(struct found *found, struct hyphae_weak weak)
 	r = hyphae_cell_each_input(cell, find, found);
 	if (!r)
 		r = hyphae_cell_each_target(cell, find_target, found);
-	hyphae_cell_unref(cell);
+	hy_cell_unkeep(cell);
 	return gone(r);
 }
 
@@ -252,12 +253,12 @@ static int draw_found(struct drawing *d)
 	int r = 0;
 
 	for (size_t i = 0; i < d->found->count && !r; i++) {
-		struct hyphae_cell *cell = hyphae_weak_lock(d->found->list[i]);
+		struct hyphae_cell *cell = hy_weak_keep(d->found->list[i]);
 
 		if (!cell)
 			continue;
 		r = draw(cell, d);
-		hyphae_cell_unref(cell);
+		hy_cell_unkeep(cell);
 	}
 	return r;
 }

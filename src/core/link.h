@@ -33,11 +33,10 @@ void hy_fan_in_begin(struct hy_derived *d, uint32_t i);
 void hy_edge_link(struct hy_graph *g, struct hy_edge *e,
 		  struct hy_derived *owner, struct hy_cell *input);
 
-/* A reference for an operator's state; users cannot give it back. */
+/* A reference for an operator's state. */
 static inline struct hy_cell *hy_hold(struct hy_cell *c)
 {
 	hy_cold_of(c)->refs++;
-	hy_cold_of(c)->parked++;
 	return c;
 }
 
@@ -45,7 +44,6 @@ static inline void hy_let_go(struct hy_graph *g, struct hy_cell *c)
 {
 	if (g->freeing) /* all are going, and it may have gone */
 		return;
-	hy_cold_of(c)->parked--;
 	hy_cell_put(g, c);
 }
 

@@ -70,8 +70,7 @@ struct hyphae_cell *hy_cell_made(struct hy_graph *g, struct hy_cell *c,
 {
 	/* The id is what makes it visible, to tools as well. */
 	store_release(&c->id, hy_id_new(g));
-	if (!hidden)
-		hy_scope_add_cell(g, c);
+	hy_cold_of(c)->user_refs = hidden || !hy_scope_add_cell(g, c);
 	touch_text(hy_cold_of(c)->site);
 	touch_text(c->type->name);
 	touch_text(hy_op_name(c));

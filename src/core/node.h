@@ -20,7 +20,10 @@ void *hy_cell_slot(struct hy_graph *g, enum hy_chunk_kind kind);
 void hy_cell_init(struct hy_graph *g, struct hy_cell *c,
 		  const struct hyphae_type *type, const char *site);
 
-/* Give it an id, put it into the scope, tell the probe, hand it out. */
+/*
+ * Give it an id, put it into the scope, tell the probe, hand it out.  Its
+ * reference is the user's, or the scope's.
+ */
 struct hyphae_cell *hy_cell_made(struct hy_graph *g, struct hy_cell *c,
 				 bool hidden);
 

@@ -15,7 +15,7 @@ void hy_cell_put(struct hy_graph *g, struct hy_cell *c)
 {
 	struct hy_cold *cold = hy_cold_of(c);
 
-	if (--cold->refs)
+	if (--cold->refs || c->flags & F_DEAD)
 		return;
 	hy_flags_set(c, F_DEAD, 0);
 	cold->next_dead = NULL;

@@ -16,6 +16,23 @@
 void hy_cell_put(struct hy_graph *g, struct hy_cell *c);
 /* The user's reference: at once if nobody propagates and nothing is called. */
 void hy_cell_give_back(struct hy_graph *g, struct hy_cell *c);
+
+/*
+ * References of hyphae's own, by handle; these take the lock.  Users cannot
+ * give them back, whatever they do.  hy_cell_keep(): one more, NULL if the
+ * cell is gone.  hy_cell_adopt(): the one that a constructor has just returned.
+ */
+struct hyphae_cell *hy_cell_keep(struct hyphae_cell *cell);
+struct hyphae_cell *hy_weak_keep(struct hyphae_weak weak);
+void hy_cell_adopt(struct hyphae_cell *cell);
+void hy_cell_unkeep(struct hyphae_cell *cell);
+
+/*
+ * Give back what a constructor has just returned, on the same thread: also if
+ * it was made in a scope, which has it no longer then.
+ */
+void hy_cell_undo(struct hyphae_cell *cell);
+
 void hy_sub_end(struct hy_graph *g, struct hy_sub *s);
 void hy_sub_bury(struct hy_graph *g, struct hy_sub *s);
 

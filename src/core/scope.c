@@ -7,9 +7,11 @@
 #include "core/scope.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "core/data.h"
+#include "core/release.h"
 #include "core/slab.h"
 #include "time/alarm.h"
 
@@ -104,7 +106,7 @@ bool hy_scope_reserve(struct hy_graph *g)
 	return !scope || reserve(scope);
 }
 
-void hy_scope_add_cell(struct hy_graph *g, struct hy_cell *c)
+bool hy_scope_add_cell(struct hy_graph *g, struct hy_cell *c)
 {
 	struct hy_scope *scope = current(g);
 
@@ -113,6 +115,22 @@ void hy_scope_add_cell(struct hy_graph *g, struct hy_cell *c)
 			(struct hy_scope_item){.kind = ITEM_CELL,
 					       .handle = hy_cell_handle(c),
 					       .id = c->id};
+	return scope;
+}
+
+bool hy_scope_forget_cell(struct hy_graph *g, struct hy_cell *c)
+{
+	struct hy_scope *scope = current(g);
+
+	for (uint32_t i = scope ? scope->count : 0; i-- > 0;) {
+		struct hy_scope_item *item = &scope->items[i];
+
+		if (item->kind != ITEM_CELL || item->id != c->id)
+			continue;
+		memmove(item, item + 1, (--scope->count - i) * sizeof(*item));
+		return true;
+	}
+	return false;
 }
 
 void hy_scope_add_sub(struct hy_graph *g, struct hy_sub *s)
@@ -377,7 +395,7 @@ static void release(const struct hy_scope_item *item)
 	else if (!alive(item))
 		return;
 	else if (item->kind == ITEM_CELL)
-		hyphae_cell_unref(item->handle);
+		hy_cell_unkeep(item->handle);
 	else if (item->kind == ITEM_TIMER)
 		hyphae_timer_stop(item->handle);
 	else

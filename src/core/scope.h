@@ -9,7 +9,10 @@
  * false without memory.  Then adding cannot fail.
  */
 bool hy_scope_reserve(struct hy_graph *g);
-void hy_scope_add_cell(struct hy_graph *g, struct hy_cell *c);
+/* True: the scope has the cell's first reference. */
+bool hy_scope_add_cell(struct hy_graph *g, struct hy_cell *c);
+/* And no longer; false: it has not.  For a cell that was made just now. */
+bool hy_scope_forget_cell(struct hy_graph *g, struct hy_cell *c);
 void hy_scope_add_sub(struct hy_graph *g, struct hy_sub *s);
 struct hy_alarm;
 void hy_scope_add_timer(struct hy_graph *g, struct hy_alarm *alarm);

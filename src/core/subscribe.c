@@ -422,7 +422,7 @@ hyphae_subscription_cell(const struct hyphae_subscription *handle)
 	hy_lock(g);
 	if (hy_sub_of(handle) && !(s->flags & SUB_DEAD)) {
 		cell = hy_cell_handle(s->cell);
-		hy_cold_of(s->cell)->refs++;
+		hy_user_ref(s->cell);
 	}
 	hy_unlock(g);
 	return cell;

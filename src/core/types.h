@@ -146,8 +146,8 @@ struct hy_cold {
 		uint32_t wanted; /* of a derived cell: settle.c */
 	};
 	uint32_t log_index;
-	uint32_t parked; /* references of hyphae's own, beside edges and logs */
-	uint32_t read_at; /* where a tracked run noted it; track.c */
+	uint32_t user_refs; /* of `refs`: what users have to give back */
+	uint32_t read_at;   /* where a tracked run noted it; track.c */
 };
 
 struct hy_owned {
@@ -550,6 +550,13 @@ static inline struct hy_cold *hy_cold_of(const struct hy_cell *c)
 
 	return (struct hy_cold *)((char *)chunk + chunk->cold_at) +
 	       (at >> chunk->slot_shift);
+}
+
+/* A reference that the user has to give back. */
+static inline void hy_user_ref(struct hy_cell *c)
+{
+	hy_cold_of(c)->refs++;
+	hy_cold_of(c)->user_refs++;
 }
 
 static inline struct hy_derived *hy_derived_of(struct hy_cell *c)

@@ -3,6 +3,7 @@
 
 #include <hyphae/weak.h>
 
+#include "core/release.h"
 #include "core/sync.h"
 
 struct hyphae_weak hyphae_weak(struct hyphae_cell *handle)
@@ -22,7 +23,8 @@ static struct hy_cell *find(struct hyphae_weak weak)
 	return c && load_relaxed(&c->id) == weak.id ? c : NULL;
 }
 
-struct hyphae_cell *hyphae_weak_lock(struct hyphae_weak weak)
+/* One more reference, the user's or hyphae's own. */
+static struct hyphae_cell *lock(struct hyphae_weak weak, bool users)
 {
 	struct hyphae_cell *result = NULL;
 	struct hy_cell *c = find(weak);
@@ -34,6 +36,7 @@ struct hyphae_cell *hyphae_weak_lock(struct hyphae_weak weak)
 		/* Another cell may have come to its place meanwhile. */
 		if (find(weak) && !(c->flags & F_DEAD)) {
 			hy_cold_of(c)->refs++;
+			hy_cold_of(c)->user_refs += users;
 			result = weak.cell;
 		}
 		hy_unlock(g);
@@ -41,6 +44,16 @@ struct hyphae_cell *hyphae_weak_lock(struct hyphae_weak weak)
 	if (!result)
 		errno = weak.cell ? ESTALE : EINVAL;
 	return result;
+}
+
+struct hyphae_cell *hyphae_weak_lock(struct hyphae_weak weak)
+{
+	return lock(weak, true);
+}
+
+struct hyphae_cell *hy_weak_keep(struct hyphae_weak weak)
+{
+	return lock(weak, false);
 }
 
 bool hyphae_weak_alive(struct hyphae_weak weak)

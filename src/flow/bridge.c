@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "core/derive.h"
+#include "core/release.h"
 #include "core/scope.h"
 #include "core/wave.h"
 
@@ -401,7 +402,7 @@ static struct hyphae_cell *connect(struct hy_bridge *b, const struct order *o,
 		*ret = bridge_open(b);
 	if (!*ret)
 		return cell;
-	hyphae_cell_unref(cell);
+	hy_cell_undo(cell);
 	return NULL;
 }
 

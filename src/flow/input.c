@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "base/alloc.h"
+#include "core/release.h"
 #include "flow/handle.h"
 #include "flow/held.h"
 #include "flow/kick.h"
@@ -174,7 +175,7 @@ static void input_left(void *ctx)
 		unlock(in);
 	}
 	hy_kick_done(&in->kick);
-	hyphae_cell_unref(in->cell);
+	hy_cell_unkeep(in->cell);
 	hy_flow_put(&in->flow);
 }
 
@@ -227,7 +228,7 @@ static int input_init(struct hy_input *in, struct hyphae_cell *cell,
 /* The reference to the cell is given up by input_left(), as is our second. */
 static int input_connect(struct hy_input *in, struct hyphae_cell *cell)
 {
-	in->cell = hyphae_cell_ref(cell);
+	in->cell = hy_cell_keep(cell);
 	if (!in->cell)
 		return -ESTALE;
 	hy_flow_ref(&in->flow);

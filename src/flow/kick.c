@@ -5,6 +5,7 @@
 
 #include "core/drain.h"
 #include "core/log.h"
+#include "core/release.h"
 #include "core/scope.h"
 
 int hy_kick_init(struct hy_kick *kick, struct hyphae_graph *graph,
@@ -21,6 +22,7 @@ int hy_kick_init(struct hy_kick *kick, struct hyphae_graph *graph,
 		r = -errno;
 		left(ctx);
 	} else {
+		hy_cell_adopt(kick->cell);
 		hyphae_cell_set_name(kick->cell, name);
 		kick->subscription = hyphae_subscribe_with(
 			kick->cell, fn, ctx, left, HYPHAE_SKIP_INITIAL);
@@ -81,7 +83,7 @@ void hy_kick_end(struct hy_kick *kick)
 
 void hy_kick_done(struct hy_kick *kick)
 {
-	hyphae_cell_unref(kick->cell);
+	hy_cell_unkeep(kick->cell);
 }
 
 bool hy_next_room(struct hy_graph *g)

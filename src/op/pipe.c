@@ -9,6 +9,8 @@
 #include <hyphae/limits.h>
 #include <hyphae/pipe.h>
 
+#include "core/release.h"
+
 /* ---- building ----------------------------------------------------------------- */
 
 struct hyphae_pipe *hyphae_pipe(struct hyphae_cell *input)
@@ -396,7 +398,7 @@ struct hyphae_cell *hyphae_materialize_unfused(struct hyphae_pipe *p)
 	for (size_t i = 0; i < p->count && !error; i++) {
 		next = cell_of(i ? cell : p->input, &p->stages[i]);
 		error = next ? 0 : errno;
-		hyphae_cell_unref(cell);
+		hy_cell_undo(cell);
 		cell = next;
 	}
 	hyphae_pipe_free(p);

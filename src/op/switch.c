@@ -539,7 +539,7 @@ static struct hyphae_cell *follow_selector(struct hyphae_cell *selector,
 		return NULL;
 	}
 	if (hyphae_cell_set_lazy(selector) == -ENOMEM) {
-		hyphae_cell_unref(cell);
+		hy_cell_undo(cell);
 		errno = ENOMEM;
 		return NULL;
 	}
