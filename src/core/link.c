@@ -243,20 +243,39 @@ bool hy_link_again(struct hy_graph *g)
 	return hy_queue_used(&g->queue);
 }
 
-void hy_link_remove(struct hy_graph *g, struct hy_derived *d, uint32_t i)
+/* Returns the input, if there was one, for the caller to give back. */
+static struct hy_cell *slot_clear(struct hy_graph *g, struct hy_derived *d,
+				  uint32_t i)
 {
 	struct hy_fan_in *in = d->fan_in;
 	struct hy_cell *input = in->edges[i].input;
 
-	if (g->freeing) /* no links are mended */
-		return;
 	count_mark(&in->without, &in->marks[i], MARK_WITHOUT, false);
 	count_mark(&in->ended, &in->marks[i], MARK_ENDED, false);
 	in->marks[i] = 0;
 	in->values[i] = NULL;
+	if (input)
+		hy_edge_unlink(g, &in->edges[i]);
+	return input;
+}
+
+static void slot_fill(struct hy_graph *g, struct hy_derived *d, uint32_t i,
+		      struct hy_cell *input)
+{
+	hy_edge_link(g, &d->fan_in->edges[i], d, input);
+	hy_fan_in_begin(d, i);
+}
+
+void hy_link_remove(struct hy_graph *g, struct hy_derived *d, uint32_t i)
+{
+	struct hy_fan_in *in = d->fan_in;
+	struct hy_cell *input;
+
+	if (g->freeing) /* no links are mended */
+		return;
+	input = slot_clear(g, d, i);
 	if (!input)
 		return;
-	hy_edge_unlink(g, &in->edges[i]);
 	while (in->count && !in->edges[in->count - 1].input)
 		in->count--;
 	hy_cell_put(g, input);
@@ -272,14 +291,44 @@ bool hy_must_settle(struct hy_graph *g, struct hy_derived *d)
 	return true;
 }
 
+/*
+ * An input takes the place of the one that was read there the last time, and
+ * the links behind it stay.  Returns how many of `cells` have their place.
+ */
+static uint32_t relink_in_place(struct hy_graph *g, struct hy_derived *d,
+				uint32_t keep, struct hy_cell *const *cells,
+				uint32_t count)
+{
+	struct hy_fan_in *in = d->fan_in;
+	uint32_t i;
+
+	for (i = 0; i < count && keep + i < in->count; i++) {
+		struct hy_cell *old = in->edges[keep + i].input;
+
+		if (old == cells[i])
+			continue;
+		if (hy_raise(g, d, cells[i]))
+			break;
+		slot_clear(g, d, keep + i);
+		slot_fill(g, d, keep + i, cells[i]);
+		if (old)
+			hy_cell_put(g, old);
+	}
+	return i;
+}
+
 int hy_relink(struct hy_graph *g, struct hy_derived *d, uint32_t keep,
 	      struct hy_cell *const *cells, uint32_t count, bool *ret_raised)
 {
-	uint32_t height = d->cell.height;
+	uint32_t height = d->cell.height, placed;
 	int result = 0;
 
 	if (!hy_stack_room(g, count) || !fan_in_grow(g, d, keep + count))
 		return -ENOMEM;
+	placed = relink_in_place(g, d, keep, cells, count);
+	keep += placed;
+	cells += placed;
+	count -= placed;
 	/* They are referenced by the caller: none dies in between. */
 	for (uint32_t i = d->fan_in->count; i-- > keep;)
 		hy_link_remove(g, d, i);
@@ -293,8 +342,7 @@ int hy_relink(struct hy_graph *g, struct hy_derived *d, uint32_t keep,
 			continue;
 		}
 		d->fan_in->count++;
-		hy_edge_link(g, &d->fan_in->edges[at], d, cells[i]);
-		hy_fan_in_begin(d, at);
+		slot_fill(g, d, at, cells[i]);
 	}
 	*ret_raised = d->cell.height != height;
 	return result;

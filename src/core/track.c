@@ -47,6 +47,19 @@ static bool noted(struct hy_tracker *t, struct hy_cell *c)
 	return at < t->nextra && t->extra[at] == c;
 }
 
+/* Was it among what was read last?  Functions often read a cell again. */
+#define RECENT 4
+static bool noted_lately(const struct hy_tracker *t, const struct hy_cell *c)
+{
+	for (uint32_t i = 1; i <= RECENT && i <= t->nextra; i++)
+		if (t->extra[t->nextra - i] == c)
+			return true;
+	for (uint32_t i = 1; i <= RECENT && i <= t->matched; i++)
+		if (t->edges[t->matched - i].input == c)
+			return true;
+	return false;
+}
+
 static void note(struct hy_tracker *t, struct hy_cell *c)
 {
 	struct hy_cell **extra;
@@ -71,8 +84,11 @@ static void note(struct hy_tracker *t, struct hy_cell *c)
 
 bool hy_track_quickly(struct hy_tracker *t, struct hy_cell *c)
 {
-	struct hy_graph *g = hy_graph_of(c);
+	struct hy_graph *g;
 
+	if (noted_lately(t, c)) /* and has settled then */
+		return true;
+	g = hy_graph_of(c);
 	if (t->graph != g || t->untracked)
 		return true;
 	if (hy_shared(g) || (c->flags & F_DERIVED && hy_is_unsettled(g, c)))
