@@ -63,7 +63,9 @@ static bool offsets_fit(const struct hy_layout *layout)
 	const uint32_t *end = &layout->thread_block_at + 1;
 
 	for (; at < end; at++)
-		if (*at > OFFSET_MAX && at != &layout->chunk_bytes)
+		if (*at > OFFSET_MAX && at != &layout->chunk_bytes &&
+		    at != &layout->cell_flag_many &&
+		    at != &layout->cell_flag_dead)
 			return false;
 	return layout->chunk_bytes >= CHUNK_MIN &&
 	       layout->chunk_bytes <= CHUNK_MAX &&
@@ -81,9 +83,10 @@ static uint32_t least_slot(const struct hy_layout *l, bool derived)
 {
 	uint32_t at = most(l->cell_id_at, l->cell_name_at);
 
-	at = most(at, most(l->cell_type_at, l->cell_targets_at));
-	/* The height has only 4 bytes. */
-	at = most(at + 8, l->cell_height_at + 4);
+	at = most(at, l->cell_type_at) + 8;
+	/* These have only 4 bytes. */
+	at = most(at, most(l->cell_targets_at, l->cell_flags_at) + 4);
+	at = most(at, l->cell_height_at + 4);
 	return derived ? most(at, l->cell_op_at + 8) : at;
 }
 
@@ -180,19 +183,19 @@ struct walk {
 
 /* The slot as it was read, and where its texts are. */
 static void found_slot(struct walk *walk, uint64_t chunk, uint32_t slot_at,
-		       uint32_t cold_at, bool derived)
+		       bool derived)
 {
 	const struct hy_layout *l = &walk->census->layout;
 	const unsigned char *slot = walk->chunk + slot_at;
+	bool dead = u32_at(slot, l->cell_flags_at) & l->cell_flag_dead;
 	struct census_found found = {
 		.id = u64_at(slot, l->cell_id_at),
 		.id_address = chunk + slot_at + l->cell_id_at,
-		.targets = u64_at(slot, l->cell_targets_at),
+		.targets = dead ? 0 : u32_at(slot, l->cell_targets_at),
 		.height = u32_at(slot, l->cell_height_at),
 		.name = u64_at(slot, l->cell_name_at),
 		.type = u64_at(slot, l->cell_type_at),
 		.op = derived ? u64_at(slot, l->cell_op_at) : 0,
-		.site = u64_at(walk->chunk, cold_at + l->cold_site_at),
 	};
 
 	if (found.id && walk->visitor->wants(walk->visitor->ctx, found.id))
@@ -205,23 +208,18 @@ static int walk_slots(struct walk *walk, uint64_t chunk, bool derived)
 	const struct hy_layout *l = &walk->census->layout;
 	uint32_t bytes = u32_at(walk->head, l->chunk_slot_bytes_at);
 	uint32_t used = u32_at(walk->head, l->chunk_used_at);
-	uint32_t cold = u32_at(walk->head, l->chunk_cold_at), i;
-	uint64_t slots_end, cold_end;
+	uint64_t slots_end;
+	uint32_t i;
 
 	if (bytes < least_slot(l, derived) || bytes > OFFSET_MAX ||
 	    used > l->chunk_bytes / bytes)
 		return -EPROTO;
 	slots_end = l->chunk_slots_at + (uint64_t)used * bytes;
-	cold_end = cold + (uint64_t)used * l->cold_bytes;
-	if (slots_end > l->chunk_bytes || cold_end > l->chunk_bytes ||
-	    l->cold_site_at + 8 > l->cold_bytes)
-		return -EPROTO;
-	if (!memory_read(walk->census->memory, chunk, walk->chunk,
-			 slots_end > cold_end ? slots_end : cold_end))
+	if (slots_end > l->chunk_bytes ||
+	    !memory_read(walk->census->memory, chunk, walk->chunk, slots_end))
 		return -EPROTO;
 	for (i = 0; i < used && (i % 1024 || !is_enough(walk->census)); i++)
-		found_slot(walk, chunk, l->chunk_slots_at + i * bytes,
-			   cold + i * l->cold_bytes, derived);
+		found_slot(walk, chunk, l->chunk_slots_at + i * bytes, derived);
 	return 0;
 }
 
@@ -255,7 +253,7 @@ static bool head_fits(const struct hy_layout *l)
 	uint32_t at = most(l->chunk_next_at, l->chunk_kind_at);
 
 	at = most(at, most(l->chunk_slot_bytes_at, l->chunk_used_at));
-	return most(at, l->chunk_cold_at) + 8 <= l->chunk_slots_at;
+	return at + 8 <= l->chunk_slots_at;
 }
 
 int census_cells(const struct census *census,

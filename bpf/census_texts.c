@@ -148,6 +148,23 @@ static void read_names(struct census_texts *texts)
 	}
 }
 
+/* Where their sites are: beside their names. */
+static void read_sites(struct census_texts *texts)
+{
+	uint32_t before = texts->census->layout.site_before_name;
+	struct piece pieces[CENSUS_BATCH];
+	size_t i;
+
+	for (i = 0; i < texts->count; i++)
+		pieces[i] = (struct piece){texts->found[i].name - before,
+					   &texts->found[i].site, 8, false};
+	texts->census->memory->read(texts->census->memory, pieces,
+				    texts->count);
+	for (i = 0; i < texts->count; i++)
+		if (!pieces[i].ok)
+			texts->found[i].site = 0;
+}
+
 /* Which of them are still the cells that they were? */
 static void read_ids(struct census_texts *texts, uint64_t *ids)
 {
@@ -171,6 +188,7 @@ void census_texts_flush(struct census_texts *texts)
 	size_t i;
 
 	read_names(texts);
+	read_sites(texts);
 	read_ids(texts, ids);
 	for (i = 0; i < texts->count; i++) {
 		const struct census_found *found = &texts->found[i];

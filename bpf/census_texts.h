@@ -9,7 +9,7 @@
 
 #include "bpf/census.h"
 
-/* A cell and the addresses of its texts. */
+/* A cell and the addresses of its texts; `site` is found last. */
 struct census_found {
 	uint64_t id, id_address;
 	uint64_t targets;

@@ -4,7 +4,8 @@
  * `records` probe points at, and where graphs and cells lie in memory.
  *
  * Shared by the library (src/), the BPF program and hyphae-top (bpf/).  Both
- * sides check HY_ABI_VERSION; fields are only ever appended.
+ * sides check HY_ABI_VERSION; fields are only ever appended, and when one goes
+ * that is another version.
  *
  * Fixed-width fields only, native byte order, no pointers as pointers.
  */
@@ -24,7 +25,7 @@ typedef uint32_t hy_u32;
 typedef uint16_t hy_u16;
 #endif
 
-#define HY_ABI_VERSION 1
+#define HY_ABI_VERSION 2
 
 /* ---- records -------------------------------------------------------- */
 
@@ -136,14 +137,12 @@ struct hy_layout {
 	hy_u32 chunk_slot_bytes_at; /* u32 */
 	hy_u32 chunk_used_at;	    /* u32, slots that were ever used */
 	hy_u32 chunk_slots_at;	    /* of the first slot */
-	hy_u32 chunk_cold_at;	    /* u32 field: offset of the cold parts */
-	hy_u32 cold_bytes; /* of one cold part; same index as the slot */
 
 	/* cell (slots of kind SOURCE and DERIVED) */
 	hy_u32 cell_id_at;	/* u64 */
 	hy_u32 cell_name_at;	/* pointer to text, never 0 */
 	hy_u32 cell_type_at;	/* pointer to the type */
-	hy_u32 cell_targets_at; /* u64 */
+	hy_u32 cell_targets_at; /* u32; of a dead cell anything */
 	hy_u32 cell_height_at;	/* u32 */
 	hy_u32 cell_flags_at;	/* u32 */
 	hy_u32 cell_op_at;	/* pointer to the operator; DERIVED only */
@@ -155,8 +154,9 @@ struct hy_layout {
 	hy_u32 fan_in_count_at; /* u32 */
 	hy_u32 fan_in_edges_at; /* the first edge */
 	hy_u32 edge_bytes;
-	hy_u32 edge_input_at; /* pointer to the input cell's slot */
-	hy_u32 cold_site_at;  /* pointer to text "file:line" */
+	hy_u32 edge_input_at;	 /* pointer to the input cell's slot */
+	hy_u32 site_before_name; /* bytes; pointer to text "file:line" */
+	hy_u32 cell_flag_dead;	 /* bit of cell_flags: it waits to be freed */
 
 	/* type, operator */
 	hy_u32 type_name_at; /* pointer to text */

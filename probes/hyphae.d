@@ -4,7 +4,7 @@
  * library fires them through src/core/probe.h, because `dtrace -G` would cost
  * instructions to prepare arguments.
  *
- * Every argument is 8 bytes wide.  `cell`, `graph`, `subscription`: ids.
+ * Every argument is 8 bytes wide, a uint32_t 4.  `cell`, `graph`, `subscription`: ids.
  * Durations are nanoseconds of CLOCK_MONOTONIC.  Strings are NUL-terminated
  * and never NULL; "" where there is none.
  * kind: 0 value, 1 complete, 2 error.
@@ -23,11 +23,11 @@
  */
 provider hyphae {
 	/* [plain] A source cell is told a signal. */
-	probe notify(uint64_t cell, uint64_t pass, uint64_t kind, uint64_t targets, string name);
+	probe notify(uint64_t cell, uint64_t pass, uint64_t kind, uint32_t targets, string name);
 	/* [plain] A value was compared and, if changed, stored. */
 	probe write_value(uint64_t cell, uint64_t pass, uint64_t changed, uint64_t size, string name);
 	/* [plain] A cell that changed tells its direct targets. */
-	probe fanout(uint64_t cell, uint64_t pass, uint64_t height, uint64_t targets, string name, string type);
+	probe fanout(uint64_t cell, uint64_t pass, uint64_t height, uint32_t targets, string name, string type);
 	/* [detail] It has told them all. */
 	probe fanout_done(uint64_t cell, uint64_t pass, uint64_t called, uint64_t duration_ns, string name);
 	/* [plain] A derived cell is about to be computed. */

@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "core/drain.h"
+#include "core/label.h"
 #include "core/log.h"
 #include "core/node.h"
 #include "core/post.h"
@@ -28,9 +29,8 @@ static struct hyphae_cell *source_new(struct hy_graph *g,
 
 	hy_lock(g);
 	if (hy_scope_reserve(g)) {
-		c = hy_cell_slot(g, HY_CHUNK_SOURCE);
+		c = hy_cell_slot(g, HY_CHUNK_SOURCE, type, site);
 		if (c) {
-			hy_cell_init(g, c, type, site);
 			store_relaxed(&c->word, word);
 			hy_flags_set(c, flags, 0);
 			handle = hy_cell_made(g, c, false);
@@ -95,7 +95,7 @@ struct hyphae_cell *hyphae_cell_ref(struct hyphae_cell *handle)
 		return NULL;
 	g = hy_graph_of(c);
 	hy_lock(g);
-	if (hy_cell(handle) && !(c->flags & F_DEAD)) {
+	if (hy_cell(handle) && !(c->flags & F_DEAD) && hy_more_refs(c)) {
 		hy_user_ref(c);
 		result = handle;
 	}
@@ -116,9 +116,8 @@ int hyphae_cell_unref(struct hyphae_cell *handle)
 	g = hy_graph_of(c);
 	hy_lock(g);
 	/* Not what followers, scopes and the like hold: yours are gone. */
-	if (hy_cell(handle) && !(c->flags & F_DEAD) &&
-	    hy_cold_of(c)->user_refs) {
-		hy_cold_of(c)->user_refs--;
+	if (hy_cell(handle) && !(c->flags & F_DEAD) && *hy_users(c)) {
+		--*hy_users(c);
 		hy_cell_give_back(g, c);
 		hy_bury(g);
 		r = 0;
@@ -134,7 +133,7 @@ struct hyphae_cell *hy_cell_keep(struct hyphae_cell *handle)
 
 	if (!c)
 		return NULL;
-	hy_cold_of(c)->refs++;
+	c->refs++;
 	hy_unlock(hy_graph_of(c));
 	return handle;
 }
@@ -146,7 +145,7 @@ void hy_cell_adopt(struct hyphae_cell *handle)
 
 	if (!c)
 		return;
-	hy_cold_of(c)->user_refs--;
+	--*hy_users(c);
 	hy_unlock(hy_graph_of(c));
 }
 
@@ -173,8 +172,8 @@ void hy_cell_undo(struct hyphae_cell *handle)
 	if (!c)
 		return;
 	g = hy_graph_of(c);
-	if (hy_cold_of(c)->user_refs)
-		hy_cold_of(c)->user_refs--;
+	if (*hy_users(c))
+		--*hy_users(c);
 	else if (!hy_scope_forget_cell(g, c))
 		c = NULL; /* its scope has been disposed */
 	if (c)
@@ -344,7 +343,7 @@ static int read_locked(struct hy_graph *g, struct hy_cell *c,
 	if (entry && entry->what & LOG_VALUE)
 		*ret_word = entry->word;
 	else if (c->flags & F_ERROR)
-		return hy_cold_of(c)->error->code;
+		return hy_error_of(c)->code;
 	else if (c->flags & F_NONE)
 		return -ENODATA;
 	else
@@ -506,8 +505,8 @@ static HY_FRAME void probe_name(struct hy_cell *c)
 int hyphae_cell_set_name(struct hyphae_cell *handle, const char *name)
 {
 	struct hy_cell *c = hy_cell(handle);
+	struct hy_label *label;
 	struct hy_graph *g;
-	char *copy, *old = NULL;
 	size_t length;
 	int r = -ESTALE;
 
@@ -520,23 +519,19 @@ int hyphae_cell_set_name(struct hyphae_cell *handle, const char *name)
 		return -ENAMETOOLONG;
 	if (!hy_utf8_valid(name, length))
 		return -EILSEQ;
-	copy = hy_alloc_in(hy_graph_of(c)->region, length + 1);
-	if (!copy)
-		return -ENOMEM;
-	memcpy(copy, name, length + 1);
 	g = hy_graph_of(c);
+	label = hy_label_new(g, name, length);
+	if (!label)
+		return -ENOMEM;
 	hy_lock(g);
 	if (hy_cell(handle) && !(c->flags & F_DEAD)) {
-		old = (char *)c->name;
-		store_release(&c->name, copy);
+		hy_label_set(c, label);
 		probe_name(c);
-		copy = NULL;
 		r = 0;
 	}
 	hy_unlock(g);
-	hy_free(copy);
-	if (old && *old)
-		hy_free(old);
+	if (r)
+		hy_free(label);
 	return r;
 }
 
@@ -602,9 +597,9 @@ int hyphae_cell_info(const struct hyphae_cell *handle,
 			.id = c->id,
 			.type = c->type,
 			.op = hy_op_name(c),
-			.site = hy_cold_of(c)->site,
+			.site = hy_site_of(c),
 			.height = c->height,
-			.references = hy_cold_of(c)->refs,
+			.references = c->refs,
 			.inputs = c->flags & F_DERIVED
 					  ? hy_inputs(hy_derived_of(c))
 					  : 0,
@@ -626,6 +621,7 @@ int hyphae_cell_own(struct hyphae_cell *handle, void *data,
 {
 	struct hy_cell *c = hy_cell(handle);
 	struct hy_owned *owned = NULL;
+	struct hy_cold *cold;
 	struct hy_graph *g;
 	int r = -ESTALE;
 
@@ -641,11 +637,14 @@ int hyphae_cell_own(struct hyphae_cell *handle, void *data,
 		g = hy_graph_of(c);
 		hy_lock(g);
 		if (hy_cell(handle) && !(c->flags & F_DEAD)) {
-			owned->data = data;
-			owned->drop = drop;
-			owned->next = hy_cold_of(c)->owned;
-			hy_cold_of(c)->owned = owned;
-			r = 0;
+			cold = hy_cold_made(c);
+			r = cold ? 0 : -ENOMEM;
+			if (cold) {
+				owned->data = data;
+				owned->drop = drop;
+				owned->next = cold->owned;
+				cold->owned = owned;
+			}
 		}
 		hy_unlock(g);
 	}

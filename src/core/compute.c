@@ -108,7 +108,8 @@ static void end_with_inputs(struct hy_graph *g, struct hy_derived *d)
 
 void hy_more(struct hy_graph *g, struct hy_derived *d)
 {
-	if (d->cell.flags & F_MORE)
+	/* One that is dead has no count of references, see next_dead. */
+	if (d->cell.flags & (F_MORE | F_DEAD))
 		return;
 	hy_flags_set(&d->cell, F_MORE, 0);
 	hy_list_add(&g->more, &d->cell);

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "base/alloc.h"
+#include "core/label.h"
 
 /* ---- what an object owns -------------------------------------------------- */
 
@@ -24,20 +25,6 @@ void hy_owned_drop(struct hy_graph *g, struct hy_owned *owned)
 	}
 	hy_unlocked_end(g, saved);
 	hy_lock(g);
-}
-
-bool hy_heap_block(struct hy_graph *g, struct hy_owned **list, size_t bytes)
-{
-	struct hy_owned *block;
-
-	if (likely(!(g->flags & HYPHAE_HEAP_CELLS)))
-		return true;
-	block = hy_alloc(bytes);
-	if (!block)
-		return false;
-	*block = (struct hy_owned){.next = *list};
-	*list = block;
-	return true;
 }
 
 /* What it owns is a block of the size of a subscription anyway. */
@@ -209,6 +196,17 @@ static bool cell_alive(const struct hyphae_cell *handle)
 	return c && !(c->flags & F_DEAD);
 }
 
+static int cell_set_data(struct hy_graph *g, struct hy_cell *c, void *data,
+			 void (*drop)(void *data))
+{
+	struct hy_cold *cold = hy_cold_of(c);
+
+	if (!cold && !data && !drop)
+		return 0;
+	cold = hy_cold_made(c);
+	return cold ? set_data(g, &cold->owned, data, drop) : -ENOMEM;
+}
+
 int hyphae_cell_set_data(struct hyphae_cell *handle, void *data,
 			 void (*drop)(void *data))
 {
@@ -221,7 +219,7 @@ int hyphae_cell_set_data(struct hyphae_cell *handle, void *data,
 	g = hy_graph_of(c);
 	hy_lock(g);
 	if (cell_alive(handle))
-		r = set_data(g, &hy_cold_of(c)->owned, data, drop);
+		r = cell_set_data(g, c, data, drop);
 	if (r)
 		give_up(g, data, drop);
 	hy_unlock(g);
@@ -231,6 +229,7 @@ int hyphae_cell_set_data(struct hyphae_cell *handle, void *data,
 void *hyphae_cell_data(const struct hyphae_cell *handle)
 {
 	struct hy_cell *c = hy_cell(handle);
+	const struct hy_cold *cold;
 	struct hy_graph *g;
 	void *data = NULL;
 
@@ -238,8 +237,10 @@ void *hyphae_cell_data(const struct hyphae_cell *handle)
 		return NULL;
 	g = hy_graph_of(c);
 	hy_lock(g);
-	if (cell_alive(handle))
-		data = find_data(hy_cold_of(c)->owned);
+	if (cell_alive(handle)) {
+		cold = hy_cold_of(c);
+		data = cold ? find_data(cold->owned) : NULL;
+	}
 	hy_unlock(g);
 	return data;
 }

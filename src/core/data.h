@@ -17,11 +17,7 @@
  */
 void hy_owned_drop(struct hy_graph *g, struct hy_owned *owned);
 
-/*
- * A block of `bytes` on the heap in the list of a new object, if the graph
- * wants that; false: no memory.
- */
-bool hy_heap_block(struct hy_graph *g, struct hy_owned **list, size_t bytes);
+/* A block on the heap, if the graph wants that; false: no memory. */
 bool hy_heap_sub(struct hy_graph *g, struct hy_sub *s);
 
 /* The context of a subscription that is over, and what it owns. */

@@ -9,6 +9,7 @@
 #include "core/data.h"
 #include "core/drain.h"
 #include "core/fanout.h"
+#include "core/label.h"
 #include "core/lazy.h"
 #include "core/queue.h"
 #include "core/release.h"
@@ -45,6 +46,8 @@ static int check_inputs(struct hy_graph *g, struct hyphae_cell *const *inputs,
 			return -EXDEV;
 		if (input->flags & F_DEAD)
 			return -ESTALE;
+		if (!hy_more_refs(input))
+			return -ENOMEM;
 	}
 	return 0;
 }
@@ -87,9 +90,8 @@ static bool view_init(struct view *view, struct hyphae_cell *const *inputs,
 		seen->copy = *seen->cell;
 		seen->error = NULL;
 		if (seen->copy.flags & F_ERROR)
-			seen->error =
-				hy_error_ref(hy_cold_of(seen->cell)->error);
-		hy_cold_of(seen->cell)->refs++;
+			seen->error = hy_error_ref(hy_error_of(seen->cell));
+		seen->cell->refs++;
 		if (seen->copy.flags & F_BOXED && seen->copy.word)
 			hy_box_ref(hy_box_of(seen->copy.word));
 		/* An event that is over is not there to be computed from. */
@@ -176,7 +178,7 @@ static uint32_t news_since(const struct seen *seen)
 	else if (input->word != copy->word)
 		news |= MARK_VALUE;
 	if ((input->flags & state) != (copy->flags & state) ||
-	    (input->flags & F_ERROR && hy_cold_of(input)->error != seen->error))
+	    (input->flags & F_ERROR && hy_error_of(input) != seen->error))
 		news |= MARK_VALUE;
 	if ((input->flags & F_ENDED) != (copy->flags & F_ENDED))
 		news |= MARK_END;
@@ -226,13 +228,13 @@ static void discard(struct hy_graph *g, struct hy_derived *d)
 	if (c->flags & F_BOXED && c->word)
 		hy_box_put(g, c->type, hy_box_of(c->word));
 	hy_box_free_spares(c);
-	hy_error_unref(hy_cold_of(c)->error);
+	hy_error_unref(hy_error_of(c));
 	if (c->flags & F_NARY)
 		hy_free(d->fan_in);
 	g->nsignals -= (c->flags & F_SIGNALS) != 0;
 	g->nlazy -= (c->flags & F_LAZY) != 0;
 	g->ncells--;
-	hy_owned_drop(g, hy_cold_of(c)->owned); /* none of the user's */
+	hy_label_end(c); /* and nothing of the user's */
 	hy_slot_free(g, d);
 }
 
@@ -299,14 +301,14 @@ static uint32_t flags_for(const struct hy_order *order)
 static struct hy_derived *derived_new(struct hy_graph *g,
 				      const struct hy_order *order)
 {
-	struct hy_derived *d = hy_cell_slot(g, HY_CHUNK_DERIVED);
+	struct hy_derived *d =
+		hy_cell_slot(g, HY_CHUNK_DERIVED, order->type, order->site);
 	uint32_t count = order->apart ? 0 : (uint32_t)order->count;
 	uint32_t room = order->apart ? order->apart : count;
 	bool ok;
 
 	if (!d)
 		return NULL;
-	hy_cell_init(g, &d->cell, order->type, order->site);
 	hy_flags_set(&d->cell, flags_for(order), 0);
 	d->op = order->op;
 	d->fn = order->fn;
@@ -409,7 +411,7 @@ static struct hyphae_cell *make_simple(struct hy_graph *g, struct hy_derived *d,
 	struct hyphae_cell *handle = NULL;
 	int outcome;
 
-	hy_cold_of(input)->refs++;
+	input->refs++;
 	d->one.input = input;
 	outcome = hy_compute_first(g, d);
 	if (input->height >= d->cell.height)
@@ -474,10 +476,9 @@ static struct hyphae_cell *make_lazy(struct hy_graph *g, struct hy_derived *d,
  */
 static inline uint32_t withhold(struct hy_derived *d)
 {
-	struct hy_cold *cold = hy_cold_of(&d->cell);
-	uint32_t users = cold->user_refs;
+	uint32_t users = *hy_users(&d->cell);
 
-	cold->user_refs = 0;
+	*hy_users(&d->cell) = 0;
 	return users;
 }
 
@@ -512,7 +513,7 @@ static struct hyphae_cell *make_dynamic(struct hy_graph *g,
 		if (d->cell.flags & F_ENDED)
 			hy_unlink_inputs(g, d);
 		hy_outcome_first(g, d, outcome);
-		hy_cold_of(&d->cell)->user_refs = users;
+		*hy_users(&d->cell) = users;
 	} else {
 		hy_queue_push(&g->queue, d, F_VALUE_TOUCH);
 	}
@@ -569,7 +570,7 @@ static struct hyphae_cell *order_locked(struct hy_graph *g,
 	else
 		hy_bury(g);
 	if (users)
-		hy_cold_of(&d->cell)->user_refs = users;
+		*hy_users(&d->cell) = users;
 	return handle;
 }
 

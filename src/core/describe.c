@@ -5,6 +5,7 @@
 
 #include <hyphae/describe.h>
 
+#include "core/label.h"
 #include "core/node.h"
 #include "core/portrait.h"
 #include "core/utf8.h"
@@ -63,7 +64,6 @@ static void print_value(struct hy_graph *g, const struct hyphae_type *type,
 static void portray(struct hy_graph *g, struct hy_cell *c, bool value,
 		    struct hy_portrait *p)
 {
-	const struct hy_cold *cold = hy_cold_of(c);
 
 	*p = (struct hy_portrait){
 		.id = c->id,
@@ -74,15 +74,16 @@ static void portray(struct hy_graph *g, struct hy_cell *c, bool value,
 		.targets = c->targets,
 		.op = hy_op_name(c),
 		.type = c->type->name,
-		.site = cold->site,
+		.site = hy_site_of(c),
 		.name_length = strlen(c->name),
 	};
 	memcpy(p->name, c->name, p->name_length);
 	if (c->flags & F_ERROR) {
-		size_t length = strlen(cold->error->message);
+		const struct hy_error *error = hy_error_of(c);
+		size_t length = strlen(error->message);
 
-		p->code = cold->error->code;
-		strncpy(p->state, cold->error->message, sizeof(p->state) - 1);
+		p->code = error->code;
+		strncpy(p->state, error->message, sizeof(p->state) - 1);
 		state_is(p, length);
 	} else if (value && !(c->flags & F_NONE)) {
 		print_value(g, c->type, c->word, p);

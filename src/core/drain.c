@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "core/label.h"
 #include "core/lazy.h"
 #include "core/log.h"
 #include "core/post.h"
@@ -299,6 +300,8 @@ static int write_locked(struct hy_graph *g, struct hy_cell *c, uint32_t what,
 		return -ESHUTDOWN;
 	if (hy_guarded(g))
 		return -EPERM;
+	if (what == LOG_FAIL && !hy_cold_made(c))
+		return -ENOMEM;
 	batch = hy_batch_of(g);
 	if (!batch && hy_drain_begin(g)) {
 		*ret_taken = true;
@@ -342,7 +345,7 @@ int hy_write(struct hy_graph *g, const struct hyphae_cell *handle,
 	c = hy_cell(handle);
 	if (c && !(c->flags & F_DEAD)) {
 		/* Its own subscriber may release it. */
-		hy_cold_of(c)->refs++;
+		c->refs++;
 		r = write_locked(g, c, what, word, error, &taken);
 		hy_cell_put(g, c);
 	}

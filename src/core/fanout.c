@@ -196,7 +196,7 @@ static bool tell_in_wave(struct hy_graph *g, struct hy_sub *s,
 
 void hy_signal_error(struct hyphae_signal *signal, const struct hy_cell *c)
 {
-	const struct hy_error *error = hy_cold_of(c)->error;
+	const struct hy_error *error = hy_error_of(c);
 
 	signal->kind = HYPHAE_ERROR;
 	signal->value = NULL;

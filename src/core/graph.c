@@ -98,7 +98,7 @@ static void end_everything(struct hy_graph *g)
 			if ((chunk->kind == HY_CHUNK_SOURCE ||
 			     chunk->kind == HY_CHUNK_DERIVED) &&
 			    !(c->flags & F_DEAD)) {
-				hy_cold_of(c)->refs = 1;
+				c->refs = 1;
 				hy_cell_put(g, c);
 			}
 		}

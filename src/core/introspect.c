@@ -34,8 +34,6 @@ __attribute__((used)) const struct hy_layout hy_layout = {
 	.chunk_slot_bytes_at = offsetof(struct hy_chunk, slot_bytes),
 	.chunk_used_at = offsetof(struct hy_chunk, used),
 	.chunk_slots_at = HY_CHUNK_HEADER,
-	.chunk_cold_at = offsetof(struct hy_chunk, cold_at),
-	.cold_bytes = sizeof(struct hy_cold),
 
 	.cell_id_at = offsetof(struct hy_cell, id),
 	.cell_name_at = offsetof(struct hy_cell, name),
@@ -51,7 +49,9 @@ __attribute__((used)) const struct hy_layout hy_layout = {
 	.fan_in_edges_at = offsetof(struct hy_fan_in, edges),
 	.edge_bytes = sizeof(struct hy_edge),
 	.edge_input_at = offsetof(struct hy_edge, input),
-	.cold_site_at = offsetof(struct hy_cold, site),
+	.site_before_name =
+		sizeof(struct hy_label) - offsetof(struct hy_label, site),
+	.cell_flag_dead = F_DEAD,
 
 	.type_name_at = offsetof(struct hyphae_type, name),
 	.type_size_at = offsetof(struct hyphae_type, size),

@@ -153,12 +153,12 @@ static void idle_edges(struct hy_graph *g, struct hy_derived *d)
 
 static void forget_value(struct hy_graph *g, struct hy_cell *c)
 {
-	struct hy_error *error = hy_cold_of(c)->error;
+	struct hy_error *error = hy_error_of(c);
 	uint64_t word = c->word;
 
 	hy_flags_set(c, F_NONE | F_IDLE | F_BLOCKED,
 		     F_ERROR | F_INPUT_ENDED | F_NEWS | F_TURNED | F_MORE);
-	hy_cold_of(c)->error = NULL;
+	hy_error_put_in(c, NULL);
 	hy_error_unref(error);
 	if (c->flags & F_BOXED && word) {
 		c->word = 0;
@@ -288,7 +288,8 @@ static int hook_locked(struct hy_graph *g, struct hy_cell *c,
 		*hooks_of(c) = *hooks;
 		return 1;
 	}
-	if (!care(g, c, F_HOOKS | (c->targets ? F_LINKED : 0)))
+	if (!hy_cold_made(c) ||
+	    !care(g, c, F_HOOKS | (c->targets ? F_LINKED : 0)))
 		return -ENOMEM;
 	*owned = (struct hy_owned){
 		.data = hooks, .drop = hy_free, .next = hy_cold_of(c)->owned};

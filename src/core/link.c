@@ -24,7 +24,7 @@ bool hy_list_reserve(struct hy_graph *g, struct hy_list *list, size_t want)
 
 void hy_list_add(struct hy_list *list, struct hy_cell *c)
 {
-	hy_cold_of(c)->refs++;
+	c->refs++;
 	list->cells[list->count++] = c;
 }
 
@@ -124,7 +124,7 @@ void hy_edge_link(struct hy_graph *g, struct hy_edge *e,
 	}
 	if (owner->cell.flags & F_SIGNALS && !(owner->op->flags & OP_BLIND))
 		hy_flags_set(input, F_TELLS, 0);
-	hy_cold_of(input)->refs++;
+	input->refs++;
 	g->nedges++;
 	g->links++;
 	hy_targeted(g, input);
@@ -189,7 +189,8 @@ int hy_link_add(struct hy_graph *g, struct hy_derived *d, struct hy_cell *input,
 		bool *ret_raised)
 {
 	uint32_t height = d->cell.height;
-	int i = hy_stack_room(g, 1) ? free_slot(g, d) : -ENOMEM, r;
+	bool room = hy_more_refs(input) && hy_stack_room(g, 1);
+	int i = room ? free_slot(g, d) : -ENOMEM, r;
 
 	if (i < 0)
 		return i;
@@ -217,8 +218,8 @@ static bool contains(const struct hy_list *list, const struct hy_cell *c)
 
 bool hy_link_later(struct hy_graph *g, struct hy_derived *d)
 {
-	if (contains(&g->again, &d->cell))
-		return true; /* it has not been tried again yet */
+	if (contains(&g->again, &d->cell) || d->cell.flags & F_DEAD)
+		return true; /* it has not been tried again yet, or never is */
 	if (d->cell.flags & F_AGAIN) {
 		hy_flags_set(&d->cell, 0, F_AGAIN);
 		return false;

@@ -7,6 +7,7 @@
 #ifndef HY_LINK_H
 #define HY_LINK_H
 
+#include "core/label.h"
 #include "core/release.h"
 #include "core/types.h"
 
@@ -36,7 +37,7 @@ void hy_edge_link(struct hy_graph *g, struct hy_edge *e,
 /* A reference for an operator's state. */
 static inline struct hy_cell *hy_hold(struct hy_cell *c)
 {
-	hy_cold_of(c)->refs++;
+	c->refs++;
 	return c;
 }
 

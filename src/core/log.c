@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "base/alloc.h"
+#include "core/label.h"
 #include "core/release.h"
 
 /*
@@ -15,10 +16,11 @@
 struct hy_log_entry *hy_log_find(const struct hy_log *log,
 				 const struct hy_cell *c)
 {
-	const struct hy_cold *cold = hy_cold_of(c);
+	const struct hy_cold *cold;
 
 	if (!(c->flags & F_PENDING) || !log->count)
 		return NULL;
+	cold = hy_cold_of(c);
 	/* Epochs begin again after 2^32: the entry has to be the cell's. */
 	if (cold->log_epoch == log->epoch && cold->log_index < log->count &&
 	    log->entries[cold->log_index].cell == c)
@@ -51,6 +53,7 @@ bool hy_log_room(struct hy_graph *g, struct hy_log *log, size_t more)
 	return true;
 }
 
+/* The cell has a cold part: hy_cold_made(). */
 static struct hy_log_entry *append(struct hy_graph *g, struct hy_log *log,
 				   struct hy_cell *c)
 {
@@ -70,7 +73,7 @@ static struct hy_log_entry *append(struct hy_graph *g, struct hy_log *log,
 		entry->older_epoch = cold->log_epoch;
 		entry->older_index = cold->log_index;
 	}
-	cold->refs++;
+	c->refs++;
 	cold->pending++;
 	cold->log_epoch = log->epoch;
 	cold->log_index = (uint32_t)log->count++;
@@ -113,7 +116,7 @@ int hy_log_put(struct hy_graph *g, struct hy_log *log, struct hy_cell *c,
 	if (entry && c->flags & F_EVENT)
 		entry = NULL; /* each emission is one of its own */
 	if (!entry) {
-		if (!hy_log_room(g, log, 1))
+		if (!hy_log_room(g, log, 1) || !hy_cold_made(c))
 			return -ENOMEM;
 		entry = append(g, log, c);
 	}
@@ -140,7 +143,7 @@ bool hy_log_put_plain(struct hy_graph *g, struct hy_log *log, struct hy_cell *c,
 		log->coalesced++;
 	} else {
 		if (log->count == log->capacity ||
-		    log->count >= g->gathered_capacity)
+		    log->count >= g->gathered_capacity || !cold)
 			return false;
 		entry = append(g, log, c);
 		entry->what = LOG_VALUE;

@@ -10,7 +10,7 @@
 
 static void add_boxes(struct hy_cell *c, struct hyphae_graph_memory *m)
 {
-	const struct hy_box *box = hy_cold_of(c)->spare;
+	const struct hy_box *box = hy_cold_of(c)->spare; /* it has one */
 	bool own = !(c->flags & F_NONE) && c->word &&
 		   hy_box_of(c->word)->home == hy_cell_handle(c);
 
@@ -21,7 +21,8 @@ static void add_boxes(struct hy_cell *c, struct hyphae_graph_memory *m)
 		m->values += sizeof(*box) + hy_box_of(c->word)->bytes;
 }
 
-static void add_cell(struct hy_cell *c, struct hyphae_graph_memory *m)
+/* Returns what it has beside its slot, and is not counted elsewhere. */
+static size_t add_cell(struct hy_cell *c, struct hyphae_graph_memory *m)
 {
 	struct hy_derived *d = hy_derived_of(c);
 
@@ -33,6 +34,8 @@ static void add_cell(struct hy_cell *c, struct hyphae_graph_memory *m)
 		m->inputs += sizeof(*d->fan_in) +
 			     d->fan_in->count * (sizeof(d->fan_in->edges[0]) +
 						 sizeof(d->fan_in->values[0]));
+	return (*c->name ? sizeof(struct hy_label) : 0) +
+	       (hy_cold_of(c) ? sizeof(struct hy_cold) : 0);
 }
 
 static struct hyphae_memory_kind *kind_of(struct hyphae_graph_memory *m,
@@ -53,8 +56,10 @@ static struct hyphae_memory_kind *kind_of(struct hyphae_graph_memory *m,
 static void add_chunk(struct hy_chunk *chunk, struct hyphae_graph_memory *m)
 {
 	struct hyphae_memory_kind *kind = kind_of(m, chunk);
-	size_t cold = hy_has_cells(chunk) ? sizeof(struct hy_cold) : 0;
+	size_t bytes = chunk->slot_bytes;
 
+	if (hy_has_cells(chunk))
+		bytes = hy_slot_bytes(chunk->kind == HY_CHUNK_DERIVED);
 	m->chunks++;
 	kind->reserved += HY_CHUNK_BYTES;
 	for (uint32_t i = 0; i < chunk->used; i++) {
@@ -63,10 +68,11 @@ static void add_chunk(struct hy_chunk *chunk, struct hyphae_graph_memory *m)
 		if (!*(uint64_t *)slot)
 			continue;
 		kind->count++;
-		kind->in_use += chunk->slot_bytes + cold;
+		kind->in_use += bytes;
 		/* A dead one may be half released. */
-		if (cold && !(((struct hy_cell *)slot)->flags & F_DEAD))
-			add_cell(slot, m);
+		if (hy_has_cells(chunk) &&
+		    !(((struct hy_cell *)slot)->flags & F_DEAD))
+			kind->in_use += add_cell(slot, m);
 	}
 }
 

@@ -2,43 +2,53 @@
 #include "core/node.h"
 
 #include "core/data.h"
+#include "core/label.h"
 #include "core/probe.h"
 #include "core/scope.h"
 #include "core/slab.h"
 #include "core/value.h"
 
-void *hy_cell_slot(struct hy_graph *g, enum hy_chunk_kind kind)
+/*
+ * What a cell has on the heap from the beginning: a block that stands for all
+ * of it (HYPHAE_HEAP_CELLS), or the list of its boxes.
+ */
+static bool begin_cold(struct hy_graph *g, struct hy_cell *c,
+		       enum hy_chunk_kind kind, const struct hyphae_type *type)
 {
-	struct hy_cell *c = hy_slot_new(g, kind);
-	size_t bytes = sizeof(struct hy_cold) +
-		       (kind == HY_CHUNK_SOURCE ? sizeof(*c)
-						: sizeof(struct hy_derived));
+	size_t bytes = sizeof(struct hy_cold);
 
-	if (c && !hy_heap_block(g, &hy_cold_of(c)->owned, bytes)) {
-		hy_slot_free(g, c);
-		return NULL;
-	}
-	return c;
+	if (unlikely(g->flags & HYPHAE_HEAP_CELLS))
+		bytes += kind == HY_CHUNK_SOURCE ? sizeof(*c)
+						 : sizeof(struct hy_derived);
+	else if (likely(!hy_type_boxed(type)))
+		return true;
+	return hy_cold_new(c, g->region, bytes);
 }
 
-void hy_cell_init(struct hy_graph *g, struct hy_cell *c,
-		  const struct hyphae_type *type, const char *site)
+void *hy_cell_slot(struct hy_graph *g, enum hy_chunk_kind kind,
+		   const struct hyphae_type *type, const char *site)
 {
-	struct hy_cold *cold = hy_cold_of(c);
+	struct hy_cell *c = hy_slot_new(g, kind);
 
-	c->name = "";
-	store_relaxed(&c->type, type);
-	store_relaxed(&c->flags, hy_type_flags(type));
-	cold->site = site ? site : "";
-	cold->refs = 1;
-	g->ncells++;
+	if (!c)
+		return NULL;
+	if (hy_label_begin(g, c, site)) {
+		if (begin_cold(g, c, kind, type)) {
+			store_relaxed(&c->type, type);
+			store_relaxed(&c->flags, hy_type_flags(type));
+			c->refs = 1;
+			g->ncells++;
+			return c;
+		}
+		hy_label_end(c);
+	}
+	hy_slot_free(g, c);
+	return NULL;
 }
 
 uint64_t hy_cell_bytes(struct hy_cell *c)
 {
-	uint64_t bytes = sizeof(struct hy_cold) +
-			 (c->flags & F_DERIVED ? sizeof(struct hy_derived)
-					       : sizeof(struct hy_cell));
+	uint64_t bytes = hy_slot_bytes(c->flags & F_DERIVED);
 
 	if (c->flags & F_NARY)
 		bytes += sizeof(struct hy_fan_in) +
@@ -61,8 +71,8 @@ static void touch_text(const char *text)
 static HY_FRAME void probe_create(struct hy_cell *c, const char *op,
 				  uint64_t bytes)
 {
-	hy_probe_cell_create(c->id, op, bytes, c->type->name,
-			     hy_cold_of(c)->site, c->name);
+	hy_probe_cell_create(c->id, op, bytes, c->type->name, hy_site_of(c),
+			     c->name);
 }
 
 struct hyphae_cell *hy_cell_made(struct hy_graph *g, struct hy_cell *c,
@@ -70,8 +80,8 @@ struct hyphae_cell *hy_cell_made(struct hy_graph *g, struct hy_cell *c,
 {
 	/* The id is what makes it visible, to tools as well. */
 	store_release(&c->id, hy_id_new(g));
-	hy_cold_of(c)->user_refs = hidden || !hy_scope_add_cell(g, c);
-	touch_text(hy_cold_of(c)->site);
+	*hy_users(c) = hidden || !hy_scope_add_cell(g, c);
+	touch_text(hy_site_of(c));
 	touch_text(c->type->name);
 	touch_text(hy_op_name(c));
 	probe_create(c, hy_op_name(c), hy_cell_bytes(c));

@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "core/drain.h"
+#include "core/label.h"
 #include "core/log.h"
 #include "core/poster.h"
 #include "core/release.h"
@@ -497,6 +498,24 @@ static void hush(struct hy_posts *p)
 	p->told = false;
 }
 
+/* Room in the log for all, and in their cells to note that they are there. */
+static bool room_for_posts(struct hy_graph *g)
+{
+	struct hy_posts *p = g->posts;
+
+	/* Two: an event's end is an entry of its own. */
+	if (!hy_log_room(g, &p->log, 2 * p->table.count + p->posters))
+		return false;
+	for (size_t i = 0; i < p->table.count; i++) {
+		const struct hy_post *post = &p->table.posts[i];
+		struct hy_cell *c = hy_cell(post->cell);
+
+		if (c && c->id == post->id && !hy_cold_made(c))
+			return false;
+	}
+	return true;
+}
+
 int hy_posts_take(struct hy_graph *g)
 {
 	struct hy_posts *p = g->posts;
@@ -505,8 +524,7 @@ int hy_posts_take(struct hy_graph *g)
 	if (p->log.count)
 		return 0;
 	pthread_mutex_lock(&p->lock);
-	/* Two: an event's end is an entry of its own. */
-	if (!hy_log_room(g, &p->log, 2 * p->table.count + p->posters)) {
+	if (!room_for_posts(g)) {
 		pthread_mutex_unlock(&p->lock);
 		hy_posts_wake(p);
 		return -ENOMEM;

@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "core/drain.h"
+#include "core/label.h"
 #include "core/release.h"
 #include "core/value.h"
 
@@ -18,13 +19,13 @@ static int bind(struct hy_graph *g, struct hyphae_poster *poster)
 	if (!c || c->flags & F_DEAD)
 		return -ESTALE;
 	posts = hy_posts_of(g);
-	if (!posts)
+	if (!posts || !hy_cold_made(c))
 		return -ENOMEM;
 	__atomic_add_fetch(&posts->refs, 1, __ATOMIC_RELAXED);
 	posts->posters++;
 	poster->posts = posts;
 	poster->id = c->id;
-	hy_cold_of(c)->refs++;
+	c->refs++;
 	return 0;
 }
 

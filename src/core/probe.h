@@ -49,8 +49,10 @@ extern uint16_t hyphae_watch_semaphore __attribute__((visibility("hidden")));
 /* clang-format off */
 #if defined(__x86_64__)
 #define FIELD(base, at) 8@%c[at](%[base])
+#define FIELD_4(base, at) 4@%c[at](%[base])
 #elif defined(__aarch64__)
 #define FIELD(base, at) 8@[%[base], %c[at]]
+#define FIELD_4(base, at) 4@[%[base], %c[at]]
 #else
 #error "write down the memory operand of this machine, or build with HYPHAE_PROBES=0"
 #endif
@@ -72,7 +74,7 @@ extern uint16_t hyphae_watch_semaphore __attribute__((visibility("hidden")));
 
 #define hy_probe_notify(g_, c_, kind_)                                         \
 	__asm__ volatile(SITE(notify, FIELD(c, id) FIELD(g, pass) 8@%[kind]    \
-			      FIELD(c, targets) FIELD(c, name))                \
+			      FIELD_4(c, targets) FIELD(c, name))              \
 			 :                                                     \
 			 : CELL(c_), PASS(g_), [kind] "nr"((uint64_t)(kind_)), \
 			   [targets] AT(hy_cell, targets))
@@ -87,7 +89,8 @@ extern uint16_t hyphae_watch_semaphore __attribute__((visibility("hidden")));
 
 #define hy_probe_fanout(g_, c_, type_, height_)                               \
 	__asm__ volatile(SITE(fanout, FIELD(c, id) FIELD(g, pass) 8@%[height] \
-			      FIELD(c, targets) FIELD(c, name) FIELD(t, tname))\
+			      FIELD_4(c, targets) FIELD(c, name)              \
+			      FIELD(t, tname))                                \
 			 :                                                    \
 			 : CELL(c_), PASS(g_), [t] "r"(type_),                \
 			   [tname] AT(hyphae_type, name),                     \

@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "core/data.h"
 #include "core/extra.h"
+#include "core/label.h"
 #include "core/lazy.h"
 #include "core/node.h"
 #include "core/probe.h"
@@ -13,21 +14,20 @@
 
 void hy_cell_put(struct hy_graph *g, struct hy_cell *c)
 {
-	struct hy_cold *cold = hy_cold_of(c);
-
-	if (--cold->refs || c->flags & F_DEAD)
+	if (c->flags & F_DEAD || --c->refs)
 		return;
 	hy_flags_set(c, F_DEAD, 0);
-	cold->next_dead = NULL;
+	c->next_dead = NULL;
 	*g->dead_cells_end = c;
-	g->dead_cells_end = &cold->next_dead;
+	g->dead_cells_end = &c->next_dead;
 	g->left = true;
 }
 
 void hy_sub_end(struct hy_graph *g, struct hy_sub *s)
 {
 	s->flags |= SUB_DEAD;
-	hy_untargeted(g, s->cell);
+	if (!g->freeing) /* the cell may be dead, and have no count */
+		hy_untargeted(g, s->cell);
 	g->nsubs--;
 	if (!(s->flags & SUB_STARTING)) /* else start() does it */
 		hy_sub_bury(g, s);
@@ -104,10 +104,10 @@ void hy_cut_end(struct hy_graph *g, struct hy_cut *from)
 	for (;;) {
 		if ((c = *from->dead)) {
 			cut(g, c);
-			from->dead = &hy_cold_of(c)->next_dead;
+			from->dead = &c->next_dead;
 		} else if (from->attention < list->count) {
 			c = list->cells[from->attention];
-			if (hy_cold_of(c)->refs > 1 || c->flags & F_HOOKS) {
+			if (c->refs > 1 || c->flags & F_HOOKS) {
 				from->attention++;
 				continue;
 			}
@@ -153,13 +153,14 @@ static void sub_release(struct hy_graph *g, struct hy_sub *s)
 static HY_FRAME void probe_destroy(struct hy_cell *c, const char *op,
 				   uint64_t bytes)
 {
-	hy_probe_cell_destroy(c->id, op, bytes, c->type->name,
-			      hy_cold_of(c)->site, c->name);
+	hy_probe_cell_destroy(c->id, op, bytes, c->type->name, hy_site_of(c),
+			      c->name);
 }
 
 static void cell_release(struct hy_graph *g, struct hy_cell *c)
 {
 	struct hy_cold *cold = hy_cold_of(c);
+	struct hy_error *error = hy_error_of(c);
 
 	probe_destroy(c, hy_op_name(c), hy_cell_bytes(c));
 	if (c->flags & F_DERIVED) {
@@ -173,11 +174,13 @@ static void cell_release(struct hy_graph *g, struct hy_cell *c)
 	g->nlazy -= (c->flags & (F_LAZY | F_HOOKS)) != 0;
 	if (c->flags & F_BOXED && c->word)
 		hy_box_put(g, c->type, hy_box_of(c->word));
-	hy_box_free_spares(c);
-	hy_error_unref(cold->error);
-	hy_owned_drop(g, cold->owned);
-	if (*c->name)
-		hy_free((char *)c->name);
+	if (unlikely(error != NULL))
+		hy_error_unref(error);
+	if (unlikely(cold != NULL)) {
+		hy_box_free_spares(c);
+		hy_owned_drop(g, cold->owned);
+	}
+	hy_label_end(c);
 	g->ncells--;
 	hy_slot_free(g, c);
 }
@@ -187,7 +190,7 @@ static bool goes_quietly(const struct hy_cell *c)
 {
 	const struct hy_cold *cold = hy_cold_of(c);
 
-	return cold->refs == 1 && !cold->owned &&
+	return c->refs == 1 && (!cold || !cold->owned) &&
 	       !(c->flags & (F_BOXED | F_NARY | F_QUEUED)) &&
 	       (!(c->flags & F_DERIVED) ||
 		!hy_derived_of((struct hy_cell *)c)->op->free);
@@ -196,7 +199,7 @@ static bool goes_quietly(const struct hy_cell *c)
 void hy_cell_give_back(struct hy_graph *g, struct hy_cell *c)
 {
 	if (!g->drainer && goes_quietly(c)) {
-		hy_cold_of(c)->refs = 0;
+		c->refs = 0;
 		hy_flags_set(c, F_DEAD, 0);
 		cell_release(g, c);
 	} else {
@@ -224,7 +227,7 @@ void hy_reap(struct hy_graph *g)
 				g->dead_subs_end = &g->dead_subs;
 			sub_release(g, s);
 		} else if (c) {
-			g->dead_cells = hy_cold_of(c)->next_dead;
+			g->dead_cells = c->next_dead;
 			if (!g->dead_cells)
 				g->dead_cells_end = &g->dead_cells;
 			cell_release(g, c);

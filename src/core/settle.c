@@ -24,13 +24,19 @@ struct settle {
 static bool want(struct settle *s, struct hy_cell *c)
 {
 	struct hy_list *list = &s->g->wanted;
+	struct hy_cold *cold;
 
 	if (!(c->flags & F_DERIVED) || c->flags & F_IDLE ||
-	    c->height < s->lowest || hy_cold_of(c)->wanted == s->epoch)
+	    c->height < s->lowest)
+		return true;
+	cold = hy_cold_made(c);
+	if (!cold)
+		return false;
+	if (cold->wanted == s->epoch)
 		return true;
 	if (!hy_list_reserve(s->g, list, list->count + 1))
 		return false;
-	hy_cold_of(c)->wanted = s->epoch;
+	cold->wanted = s->epoch;
 	list->cells[list->count++] = c;
 	return true;
 }

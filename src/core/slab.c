@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "core/label.h"
 #include "core/storage.h"
 #include "time/alarm.h"
 
@@ -33,38 +34,50 @@ static const uint32_t slot_bytes[HY_KINDS] = {
 	[HY_CHUNK_TIMER] = sizeof(struct hy_alarm),
 };
 
+/* With what lies beside the slots. */
+#define SOURCE_BYTES (sizeof(struct hy_cell) + sizeof(uint32_t))
+#define DERIVED_BYTES                                                          \
+	(sizeof(struct hy_derived) + sizeof(struct hy_error *) +               \
+	 sizeof(uint32_t))
+
 #define FIT(bytes) ((HY_CHUNK_BYTES - HY_CHUNK_HEADER) / (bytes))
 _Static_assert(HYPHAE_CHUNK_BYTES == HY_CHUNK_BYTES, "memory.h says so");
-_Static_assert(FIT(sizeof(struct hy_cell) + sizeof(struct hy_cold)) >=
-			       HYPHAE_CHUNK_SOURCES &&
-		       FIT(sizeof(struct hy_derived) +
-			   sizeof(struct hy_cold)) >= HYPHAE_CHUNK_DERIVED &&
+_Static_assert(FIT(SOURCE_BYTES) >= HYPHAE_CHUNK_SOURCES &&
+		       FIT(DERIVED_BYTES) >= HYPHAE_CHUNK_DERIVED &&
 		       FIT(sizeof(struct hy_sub)) >=
 			       HYPHAE_CHUNK_SUBSCRIPTIONS &&
 		       FIT(64) >= HYPHAE_CHUNK_SCOPES,
 	       "memory.h promises so many");
+
 _Static_assert((sizeof(struct hy_cell) & (sizeof(struct hy_cell) - 1)) == 0 &&
 		       (sizeof(struct hy_derived) &
 			(sizeof(struct hy_derived) - 1)) == 0,
-	       "slots are a power of two, for hy_cold_of()");
+	       "slots are a power of two, for hy_place_of()");
 
-static bool has_cold(enum hy_chunk_kind kind)
+static bool has_cells(enum hy_chunk_kind kind)
 {
 	return kind == HY_CHUNK_SOURCE || kind == HY_CHUNK_DERIVED;
 }
 
 static void chunk_init(struct hy_chunk *chunk, enum hy_chunk_kind kind)
 {
-	uint32_t cold = has_cold(kind) ? sizeof(struct hy_cold) : 0;
+	uint32_t at;
 
 	chunk->kind = kind;
 	chunk->slot_bytes = slot_bytes[kind];
-	chunk->slot_shift = (uint32_t)__builtin_ctz(slot_bytes[kind]);
-	chunk->slots =
-		(HY_CHUNK_BYTES - HY_CHUNK_HEADER) / (slot_bytes[kind] + cold);
-	if (cold)
-		chunk->cold_at =
-			HY_CHUNK_HEADER + chunk->slots * chunk->slot_bytes;
+	if (!has_cells(kind)) {
+		chunk->slots = (uint32_t)FIT(slot_bytes[kind]);
+		return;
+	}
+	chunk->slots = kind == HY_CHUNK_SOURCE ? FIT(SOURCE_BYTES)
+					       : FIT(DERIVED_BYTES);
+	chunk->slot_shift = (uint32_t)__builtin_ctz(chunk->slot_bytes);
+	at = HY_CHUNK_HEADER + chunk->slots * chunk->slot_bytes;
+	if (kind == HY_CHUNK_DERIVED) {
+		chunk->errors_at = at;
+		at += chunk->slots * (uint32_t)sizeof(struct hy_error *);
+	}
+	chunk->users_at = at;
 }
 
 /* From the pages of the process. */
@@ -148,7 +161,7 @@ void *hy_slot_new(struct hy_graph *graph, enum hy_chunk_kind kind)
 				    (size_t)chunk->used * chunk->slot_bytes);
 		store_release(&chunk->used, chunk->used + 1);
 	}
-	if (has_cold(kind)) {
+	if (has_cells(kind)) {
 		/*
 		 * Who has a stale handle may be looking, and follow the type:
 		 * the old one stays.
@@ -157,9 +170,9 @@ void *hy_slot_new(struct hy_graph *graph, enum hy_chunk_kind kind)
 		for (size_t i = 1; i < kept; i++)
 			if (i != offsetof(struct hy_cell, type) / sizeof(*slot))
 				store_relaxed(slot + i, 0);
-		memset(hy_cold_of((struct hy_cell *)slot), 0,
-		       sizeof(struct hy_cold));
 	}
+	if (kind == HY_CHUNK_DERIVED)
+		*hy_error_place((struct hy_derived *)slot) = NULL;
 	memset(slot + kept, 0, chunk->slot_bytes - kept * sizeof(*slot));
 	return slot;
 }

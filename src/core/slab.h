@@ -7,7 +7,7 @@
 #include "probes/abi.h"
 
 /*
- * A zeroed slot (with a zeroed cold part, for cells) that has an id, or NULL.
+ * A zeroed slot that has no id yet, or NULL.
  * The graph's lock is held.
  */
 void *hy_slot_new(struct hy_graph *graph, enum hy_chunk_kind kind);

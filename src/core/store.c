@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/label.h"
 #include "core/probe.h"
 #include "core/wave.h"
 
@@ -31,14 +32,13 @@ static NOINLINE uint64_t differs_by_function(struct hy_graph *g,
 static NOINLINE void store_slowly(struct hy_graph *g, struct hy_cell *c,
 				  const struct hyphae_type *type, uint64_t word)
 {
-	struct hy_cold *cold = hy_cold_of(c);
 	uint64_t old = c->word;
 
 	store_release(&c->word, word);
 	if (c->flags & F_NO_VALUE) {
-		struct hy_error *error = cold->error;
+		struct hy_error *error = hy_error_of(c);
 
-		cold->error = NULL;
+		hy_error_put_in(c, NULL);
 		hy_flags_set(c, F_TURNED, F_NO_VALUE);
 		hy_error_unref(error);
 	}
@@ -105,13 +105,12 @@ static HY_FRAME void probe_error(const struct hy_cell *c, int code,
 void hy_set_error(struct hy_graph *g, struct hy_cell *c, struct hy_error *error,
 		  bool terminal)
 {
-	struct hy_cold *cold = hy_cold_of(c);
-	struct hy_error *old = cold->error;
+	struct hy_error *old = hy_error_of(c);
 	uint64_t word = c->word;
 
 	if (!(c->flags & F_NO_VALUE))
 		hy_flags_set(c, F_TURNED, 0);
-	cold->error = error;
+	hy_error_put_in(c, error);
 	hy_flags_set(c,
 		     F_ERROR | (terminal ? F_FAILED | F_END_NEWS : F_VALUE_NEW),
 		     F_NONE);
@@ -127,7 +126,7 @@ void hy_set_error(struct hy_graph *g, struct hy_cell *c, struct hy_error *error,
 static bool held_already(const struct hy_cell *c, const struct hy_error *error)
 {
 	return (c->flags & (F_ERROR | F_EVENT)) == F_ERROR &&
-	       hy_error_same(hy_cold_of(c)->error, error);
+	       hy_error_same(hy_error_of(c), error);
 }
 
 void hy_set_failure(struct hy_graph *g, struct hy_cell *c, int result)
@@ -166,7 +165,7 @@ void hy_hold_error(struct hy_graph *g, struct hy_cell *c,
 void hy_inherit_error(struct hy_graph *g, struct hy_cell *c,
 		      struct hy_cell *input)
 {
-	struct hy_error *error = hy_cold_of(input)->error;
+	struct hy_error *error = hy_error_of(input);
 	bool terminal = input->flags & F_FAILED;
 
 	if (terminal || !held_already(c, error))
@@ -176,9 +175,9 @@ void hy_inherit_error(struct hy_graph *g, struct hy_cell *c,
 /* The error has gone, and an input never had a value: nor has this cell. */
 void hy_set_none(struct hy_cell *c)
 {
-	struct hy_error *error = hy_cold_of(c)->error;
+	struct hy_error *error = hy_error_of(c);
 
-	hy_cold_of(c)->error = NULL;
+	hy_error_put_in(c, NULL);
 	hy_flags_set(c, F_NONE | F_VALUE_NEW, F_ERROR);
 	hy_error_unref(error);
 }
@@ -224,7 +223,7 @@ void hy_cycle_found(struct hy_graph *g, struct hy_cell *c)
 		 "left out.",
 		 (unsigned long long)c->id, *c->name ? " " : "", c->name);
 	error = hy_error_new_in(g->region, -ELOOP, text);
-	if (c->flags & F_ERROR && hy_error_same(hy_cold_of(c)->error, error)) {
+	if (c->flags & F_ERROR && hy_error_same(hy_error_of(c), error)) {
 		hy_error_unref(error);
 		return;
 	}

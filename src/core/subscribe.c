@@ -10,6 +10,7 @@
 #include "core/drain.h"
 #include "core/extra.h"
 #include "core/fanout.h"
+#include "core/label.h"
 #include "core/lazy.h"
 #include "core/queue.h"
 #include "core/release.h"
@@ -44,7 +45,7 @@ static void sub_link(struct hy_graph *g, struct hy_sub *s, struct hy_cell *c)
 		c->subs = s;
 		g->nsubscribed++;
 	}
-	hy_cold_of(c)->refs++;
+	c->refs++;
 	g->nsubs++;
 }
 
@@ -55,7 +56,7 @@ static struct hy_sub *sub_new(struct hy_graph *g, struct hy_cell *c,
 {
 	struct hy_sub *s;
 
-	if (!hy_fired_room(g, 1) || !hy_scope_reserve(g))
+	if (!hy_fired_room(g, 1) || !hy_scope_reserve(g) || !hy_more_refs(c))
 		return NULL;
 	s = hy_slot_new(g, HY_CHUNK_SUBSCRIPTION);
 	if (!s)
@@ -87,7 +88,7 @@ struct held {
 
 static struct held hold(struct hy_cell *c)
 {
-	struct held held = {c->word, hy_cold_of(c)->error, c->flags};
+	struct held held = {c->word, hy_error_of(c), c->flags};
 
 	/* An event that is over is not held. */
 	if (held.flags & F_EVENT && !(held.flags & F_ERROR))
@@ -420,7 +421,8 @@ hyphae_subscription_cell(const struct hyphae_subscription *handle)
 		return NULL;
 	g = load_relaxed(&hy_chunk_of(s)->graph);
 	hy_lock(g);
-	if (hy_sub_of(handle) && !(s->flags & SUB_DEAD)) {
+	if (hy_sub_of(handle) && !(s->flags & SUB_DEAD) &&
+	    hy_more_refs(s->cell)) {
 		cell = hy_cell_handle(s->cell);
 		hy_user_ref(s->cell);
 	}

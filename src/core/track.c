@@ -28,6 +28,7 @@ void hy_track_end(struct hy_tracker *t)
 	hy_self.tracker = t->outer;
 }
 
+/* They have been noted before, so they have a cold part. */
 static void number(struct hy_tracker *t)
 {
 	for (; t->numbered < t->matched; t->numbered++)
@@ -37,10 +38,13 @@ static void number(struct hy_tracker *t)
 /* The place where the cell says it was noted tells; others may write it. */
 static bool noted(struct hy_tracker *t, struct hy_cell *c)
 {
+	const struct hy_cold *cold = hy_cold_of(c);
 	uint32_t at;
 
+	if (!cold) /* what was noted has one */
+		return false;
 	number(t);
-	at = hy_cold_of(c)->read_at;
+	at = cold->read_at;
 	if (at < t->matched)
 		return t->edges[at].input == c;
 	at -= t->matched;
@@ -63,6 +67,7 @@ static bool noted_lately(const struct hy_tracker *t, const struct hy_cell *c)
 static void note(struct hy_tracker *t, struct hy_cell *c)
 {
 	struct hy_cell **extra;
+	struct hy_cold *cold;
 
 	if (t->matched < t->expected && t->edges[t->matched].input == c) {
 		t->matched++;
@@ -70,15 +75,17 @@ static void note(struct hy_tracker *t, struct hy_cell *c)
 	}
 	if (noted(t, c))
 		return;
+	cold = hy_cold_made(c);
 	extra = hy_reserve_in(hy_graph_of(c)->region, t->extra, &t->capacity,
 			      t->nextra + 1, sizeof(struct hy_cell *));
-	if (!extra) {
+	if (extra)
+		t->extra = extra;
+	if (!extra || !cold) {
 		t->no_memory = true;
 		return;
 	}
-	t->extra = extra;
 	t->expected = t->matched; /* what comes now is behind it */
-	hy_cold_of(c)->read_at = t->matched + t->nextra;
+	cold->read_at = t->matched + t->nextra;
 	extra[t->nextra++] = hy_hold(c);
 }
 

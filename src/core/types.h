@@ -10,8 +10,8 @@
  *	handle  63......48 47...................0
  *	        id & 0xffff   address of the slot
  *
- * A cell is one cache line.  Whatever propagation does not need lies in its
- * cold part, in the same chunk at the same index.
+ * A cell is one cache line.  What only some cells have lies in a block of its
+ * own, the cold part, made when it is first used (label.h).
  *
  * Invariants (tests and comments cite the letters):
  *  I1  deps and subs lists: head->prev is the tail, tail->next is NULL.
@@ -64,8 +64,7 @@ struct hy_box {
 	uint32_t bytes; /* of the payload */
 	union {
 		struct hyphae_cell *home; /* who made it and can use it again */
-		struct hy_box
-			*next_spare; /* refs == 0: in home's cold->spare */
+		struct hy_box *next_spare; /* refs == 0: in home's `spare` */
 	};
 	unsigned char payload[]; /* aligned to 16 */
 };
@@ -118,27 +117,42 @@ enum hy_flags {
 
 struct hy_cell {
 	uint64_t id;	  /* 0: a free slot */
-	const char *name; /* never NULL; "" or an own copy */
+	const char *name; /* the text of its label; never NULL, perhaps "" */
 	const struct hyphae_type *type;
 	uint64_t word; /* the value, or its box; valid unless F_NO_VALUE */
 	struct hy_edge *deps; /* derived cells that follow it */
 	struct hy_sub *subs;
-	uint64_t targets; /* I3 */
-	uint32_t height;  /* I4 */
+	union {
+		struct {
+			uint32_t targets; /* I3 */
+			uint32_t refs;	  /* these, the user's and all else */
+		};
+		struct hy_cell *next_dead; /* F_DEAD */
+	};
+	uint32_t height; /* I4 */
 	uint32_t flags;
 };
 
-/* What propagation of the common kind does not touch. */
-struct hy_cold {
+/*
+ * References are refused from here on, so that followers, logs and the like
+ * may add theirs without a look: for as many more there is no memory.
+ */
+#define HY_REFS_MAX (3u << 30)
+
+/*
+ * What a cell is called and where it was made.  Cells without a name and a
+ * cold part share the label of their site; the others have one of their own.
+ */
+struct hy_label {
+	struct hy_cold *cold; /* NULL: none */
 	const char *site;
-	struct hy_error *error; /* F_ERROR */
-	struct hy_owned *owned; /* hyphae_cell_own(), last first */
-	struct hy_box *spare;	/* a box or two for the next values */
-	union {
-		uint64_t stamp; /* last pass in which a watcher saw it fire */
-		struct hy_cell *next_dead; /* F_DEAD */
-	};
-	uint32_t refs;
+	/* and the text of the name, with its NUL */
+};
+
+/* What only some cells have. */
+struct hy_cold {
+	struct hy_label label; /* of a cell without a name */
+	char no_text[4];
 	/* F_PENDING: `pending` logs have an entry; the newest is this one. */
 	uint32_t pending;
 	union {
@@ -146,8 +160,11 @@ struct hy_cold {
 		uint32_t wanted; /* of a derived cell: settle.c */
 	};
 	uint32_t log_index;
-	uint32_t user_refs; /* of `refs`: what users have to give back */
-	uint32_t read_at;   /* where a tracked run noted it; track.c */
+	uint32_t read_at;	/* where a tracked run noted it; track.c */
+	struct hy_error *error; /* F_ERROR, of a source */
+	struct hy_owned *owned; /* hyphae_cell_own(), last first */
+	struct hy_box *spare;	/* a box or two for the next values */
+	uint64_t stamp;		/* last pass in which a watcher saw it fire */
 };
 
 struct hy_owned {
@@ -518,15 +535,20 @@ struct hy_chunk {
 	uint32_t slot_bytes;
 	uint32_t used; /* slots handed out at least once */
 	uint32_t slots;
-	uint32_t cold_at;    /* of the first cold part; 0: none */
-	uint32_t slot_shift; /* log2 of slot_bytes */
-	uint32_t reserved[6];
+	uint32_t slot_shift; /* log2 of slot_bytes, of cells */
+	/* Arrays beside the slots, one element each: */
+	uint32_t users_at;  /* of cells: hy_users() */
+	uint32_t errors_at; /* of derived cells: what they hold as errors */
+	uint32_t reserved[5];
 	/* slots from here, at 64 */
 };
 #define HY_CHUNK_HEADER 64
 
 _Static_assert(sizeof(struct hy_cell) == 64, "a cell is a cache line");
 _Static_assert(sizeof(struct hy_derived) == 128, "two cache lines");
+_Static_assert(sizeof(struct hy_cold) == 72, "a block of malloc() wastes none");
+_Static_assert(offsetof(struct hy_cold, no_text) == sizeof(struct hy_label),
+	       "the text follows the label");
 _Static_assert(sizeof(struct hy_sub) == 64, "a subscription is a cache line");
 _Static_assert(sizeof(struct hy_scope) <= 64, "a scope fits a slot");
 _Static_assert(sizeof(struct hy_chunk) == HY_CHUNK_HEADER, "chunk header");
@@ -543,20 +565,44 @@ static inline struct hy_graph *hy_graph_of(const struct hy_cell *c)
 	return load_relaxed(&hy_chunk_of(c)->graph);
 }
 
+static inline struct hy_label *hy_label_of(const struct hy_cell *c)
+{
+	return (struct hy_label *)(uintptr_t)c->name - 1;
+}
+
+/* NULL: it has none. */
 static inline struct hy_cold *hy_cold_of(const struct hy_cell *c)
 {
-	struct hy_chunk *chunk = hy_chunk_of(c);
+	return hy_label_of(c)->cold;
+}
+
+static inline bool hy_more_refs(const struct hy_cell *c)
+{
+	return likely(c->refs < HY_REFS_MAX);
+}
+
+/* Which slot of its chunk it is. */
+static inline size_t hy_place_of(const struct hy_cell *c)
+{
+	const struct hy_chunk *chunk = hy_chunk_of(c);
 	size_t at = (uintptr_t)c - (uintptr_t)chunk - HY_CHUNK_HEADER;
 
-	return (struct hy_cold *)((char *)chunk + chunk->cold_at) +
-	       (at >> chunk->slot_shift);
+	return at >> chunk->slot_shift;
+}
+
+/* Of its references, those that users have to give back. */
+static inline uint32_t *hy_users(const struct hy_cell *c)
+{
+	struct hy_chunk *chunk = hy_chunk_of(c);
+
+	return (uint32_t *)((char *)chunk + chunk->users_at) + hy_place_of(c);
 }
 
 /* A reference that the user has to give back. */
 static inline void hy_user_ref(struct hy_cell *c)
 {
-	hy_cold_of(c)->refs++;
-	hy_cold_of(c)->user_refs++;
+	c->refs++;
+	++*hy_users(c);
 }
 
 static inline struct hy_derived *hy_derived_of(struct hy_cell *c)

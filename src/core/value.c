@@ -219,13 +219,15 @@ void hy_box_spare(struct hy_cell *c, struct hy_box *box)
 
 void hy_box_free_spares(struct hy_cell *c)
 {
-	struct hy_box *box = hy_cold_of(c)->spare, *next;
+	struct hy_cold *cold = hy_cold_of(c);
+	struct hy_box *box = cold ? cold->spare : NULL, *next;
 
 	for (; box; box = next) {
 		next = box->next_spare;
 		hy_free(box);
 	}
-	hy_cold_of(c)->spare = NULL;
+	if (cold)
+		cold->spare = NULL;
 }
 
 void hy_box_unref(struct hy_graph *g, const struct hyphae_type *type,

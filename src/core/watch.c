@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "core/label.h"
 #include "core/probe.h"
 #include "core/slab.h"
 #include "probes/abi.h"
@@ -368,13 +369,18 @@ static HY_FRAME void probe_fanout_done(struct hy_graph *g, struct hy_cell *c,
 static bool count_fire(struct hy_graph *g, struct hy_cell *c)
 {
 	struct hy_cold *cold = hy_cold_of(c);
-	bool again = cold->stamp == g->pass;
+	bool again;
 
+	if (unlikely(!cold)) /* of the process: who looks takes no storage */
+		cold = hy_cold_new(c, NULL, sizeof(*cold));
+	if (unlikely(!cold)) /* nobody can tell whether it fired before */
+		__atomic_add_fetch(&lost_without_block, 1, __ATOMIC_RELAXED);
+	again = cold && cold->stamp == g->pass;
 	hy_watch_pass(g);
 
 	if (hy_self.pass)
 		again = hy_pass_count(hy_self.pass, c->id, HY_COUNT_FIRE);
-	if (!(c->flags & F_DEAD)) /* whose stamp is a link by now */
+	if (likely(cold != NULL))
 		cold->stamp = g->pass;
 	g->pass_fires++;
 	g->pass_refires += again;

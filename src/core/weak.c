@@ -34,9 +34,9 @@ static struct hyphae_cell *lock(struct hyphae_weak weak, bool users)
 		g = hy_graph_of(c);
 		hy_lock(g);
 		/* Another cell may have come to its place meanwhile. */
-		if (find(weak) && !(c->flags & F_DEAD)) {
-			hy_cold_of(c)->refs++;
-			hy_cold_of(c)->user_refs += users;
+		if (find(weak) && !(c->flags & F_DEAD) && hy_more_refs(c)) {
+			c->refs++;
+			*hy_users(c) += users;
 			result = weak.cell;
 		}
 		hy_unlock(g);

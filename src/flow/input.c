@@ -107,7 +107,7 @@ static int deliver_some(struct hy_input *in, struct hy_graph *g)
 	int r;
 
 	while (most--) {
-		if (!hy_next_room(g))
+		if (!hy_next_room(g, in->cell))
 			return -ENOMEM;
 		if (!input_take(in, &item))
 			break;
@@ -141,7 +141,7 @@ static int input_deliver(const struct hyphae_signal *signal, void *ctx)
 	finish = in->closing && hy_ring_empty(&in->ring);
 	unlock(in);
 	if (finish) {
-		if (!hy_next_room(g))
+		if (!hy_next_room(g, in->cell))
 			return -ENOMEM;
 		hy_next_put(g, in->cell, LOG_COMPLETE, 0, NULL);
 		return HYPHAE_DETACH;

@@ -4,9 +4,24 @@
 #include <errno.h>
 
 #include "core/drain.h"
+#include "core/label.h"
 #include "core/log.h"
 #include "core/release.h"
 #include "core/scope.h"
+
+/* It is set when there may be no memory. */
+static bool can_wait(struct hyphae_graph *graph, struct hyphae_cell *cell)
+{
+	struct hy_graph *g = hy_graph(graph);
+	const struct hy_cold *cold;
+
+	hy_lock(g);
+	cold = hy_cold_made(hy_cell(cell));
+	hy_unlock(g);
+	if (!cold)
+		errno = ENOMEM;
+	return cold;
+}
 
 int hy_kick_init(struct hy_kick *kick, struct hyphae_graph *graph,
 		 const char *name, hyphae_subscriber_fn fn, void *ctx,
@@ -18,7 +33,7 @@ int hy_kick_init(struct hy_kick *kick, struct hyphae_graph *graph,
 	*kick = (struct hy_kick){.count = 0};
 	hidden = hy_scopes_hide();
 	kick->cell = hyphae_int64_new(graph, 0);
-	if (!kick->cell) {
+	if (!kick->cell || !can_wait(graph, kick->cell)) {
 		r = -errno;
 		left(ctx);
 	} else {
@@ -86,12 +101,14 @@ void hy_kick_done(struct hy_kick *kick)
 	hy_cell_unkeep(kick->cell);
 }
 
-bool hy_next_room(struct hy_graph *g)
+bool hy_next_room(struct hy_graph *g, struct hyphae_cell *cell)
 {
+	struct hy_cell *c;
 	bool room;
 
 	hy_lock(g);
-	room = hy_log_room(g, &g->next, 1);
+	c = hy_cell(cell);
+	room = hy_log_room(g, &g->next, 1) && (!c || hy_cold_made(c));
 	hy_unlock(g);
 	return room;
 }

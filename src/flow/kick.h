@@ -42,7 +42,7 @@ void hy_kick_done(struct hy_kick *kick);
  * when a batch of this thread is open.  Takes the word or error if it
  * returns 0; does not need memory after hy_next_room().  -ESHUTDOWN, -ESTALE.
  */
-bool hy_next_room(struct hy_graph *g);
+bool hy_next_room(struct hy_graph *g, struct hyphae_cell *cell);
 int hy_next_put(struct hy_graph *g, struct hyphae_cell *cell, uint32_t what,
 		uint64_t word, struct hy_error *error);
 

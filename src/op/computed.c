@@ -26,11 +26,11 @@ static bool adopt_error(struct hy_graph *g, struct hy_derived *d, int code)
 
 	for (uint32_t i = 0; i < in->count; i++) {
 		const struct hy_cell *input = in->edges[i].input;
-		struct hy_error *error, *held = hy_cold_of(&d->cell)->error;
+		struct hy_error *error, *held = hy_error_of(&d->cell);
 
 		if (!(input->flags & F_ERROR))
 			continue;
-		error = hy_cold_of(input)->error;
+		error = hy_error_of(input);
 		if (error->code != code)
 			continue;
 		if (!(d->cell.flags & F_ERROR) || !hy_error_same(held, error))

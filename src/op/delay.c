@@ -75,8 +75,8 @@ static struct item item_of(struct hy_graph *g, struct delay *s,
 	if (news == NEWS_VALUE)
 		item.word = hy_word_ref(s->timed.type, hy_input_word(d, 0));
 	else if (news == NEWS_ERROR)
-		item.error = hy_error_ref(
-			hy_cold_of(d->fan_in->edges[0].input)->error);
+		item.error =
+			hy_error_ref(hy_error_of(d->fan_in->edges[0].input));
 	return item;
 }
 

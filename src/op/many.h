@@ -17,7 +17,7 @@ static inline bool hy_input_failed(const struct hy_derived *d, uint32_t i)
 static inline struct hy_error *hy_input_error(const struct hy_derived *d,
 					      uint32_t i)
 {
-	return hy_error_ref(hy_cold_of(d->fan_in->edges[i].input)->error);
+	return hy_error_ref(hy_error_of(d->fan_in->edges[i].input));
 }
 
 static inline bool hy_inputs_ended(const struct hy_derived *d)

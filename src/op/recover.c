@@ -14,7 +14,7 @@ static int give_input(struct hy_derived *d, void *out)
 static struct hy_error *error_begin(struct hy_graph *g, struct hy_derived *d)
 {
 	struct hy_cell *input = d->fan_in->edges[0].input;
-	struct hy_error *error = hy_error_ref(hy_cold_of(input)->error);
+	struct hy_error *error = hy_error_ref(hy_error_of(input));
 
 	hy_call_begin(g);
 	return error;

@@ -60,7 +60,7 @@ static const regex_t *operand_form(void)
 	/* Registers, constants and offset(%base): what every tracer parses. */
 	if (!ready)
 		ready = !regcomp(&form,
-				 "^-?8@(%[a-z0-9]+|\\$-?[0-9]+|"
+				 "^(-?8|4)@(%[a-z0-9]+|\\$-?[0-9]+|"
 				 "-?[0-9]*\\(%[a-z0-9]+\\))$",
 				 REG_EXTENDED | REG_NOSUB);
 	return &form;
@@ -83,6 +83,11 @@ static void check_operands(struct subject *subject, const struct note *note,
 		    (arg[0] == '-') != probe->is_signed[count])
 			complain(subject,
 				 "%s: argument %zu (%s) has the wrong sign",
+				 note->name, count, arg);
+		if (count < probe->args &&
+		    (arg[0] == '4') != probe->is_narrow[count])
+			complain(subject,
+				 "%s: argument %zu (%s) has the wrong width",
 				 note->name, count, arg);
 		count++;
 	}

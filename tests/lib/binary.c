@@ -319,7 +319,8 @@ static bool read_probe(const char *line, struct probe *probe)
 	memcpy(probe->name, at, length);
 	for (at = open; at && *at && probe->args < 12; at = strchr(at, ',')) {
 		at += 1 + strspn(at + 1, " ");
-		probe->is_signed[probe->args++] = !strncmp(at, "int64_t", 7);
+		probe->is_signed[probe->args] = !strncmp(at, "int64_t", 7);
+		probe->is_narrow[probe->args++] = !strncmp(at, "uint32_t", 8);
 	}
 	return true;
 }

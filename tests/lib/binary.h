@@ -73,6 +73,7 @@ struct probe {
 	char name[64];
 	size_t args;
 	bool is_signed[12]; /* an int64_t */
+	bool is_narrow[12]; /* a uint32_t */
 	char gate;	    /* 'p'lain, 'd'etail, 'r'ecords, 'w'atch */
 };
 

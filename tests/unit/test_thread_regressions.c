@@ -299,10 +299,10 @@ static void entry_is_remembered_when_another_batch_has_ended(void **state)
 	WATCH();
 	rivals.second = hyphae_int64_new(rivals.graph, 0);
 	rivals.first = hyphae_int64_new(rivals.graph, 0);
-	cold = hy_cold_of(hy_cell(rivals.first));
 	assert_int_equal(hyphae_batch_begin(rivals.graph), 0);
 	assert_int_equal(hyphae_int64_set(rivals.second, 1), 0);
 	assert_int_equal(hyphae_int64_set(rivals.first, 1), 0);
+	cold = hy_cold_of(hy_cell(rivals.first));
 	on_another_thread(batch_on_first, &rivals);
 	assert_int_equal(rivals.ended, 0);
 	assert_int_equal(cold->pending, 1);

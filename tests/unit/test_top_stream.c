@@ -349,7 +349,7 @@ static void what_is_no_block_is_left_out(void **test)
 	stream_block(&stream, &block, sizeof(block));
 	stream_peek(&stream, &block, false);
 	block.count = 1;
-	block.version = 2;
+	block.version = HY_ABI_VERSION + 1;
 	stream_block(&stream, &block, sizeof(block));
 	assert_int_equal(stream.foreign, 4);
 	assert_int_equal(model.total.fires, 0);
