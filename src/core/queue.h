@@ -69,6 +69,14 @@ static inline void hy_queue_push(struct hy_queue *queue, struct hy_derived *d,
 		hy_queue_put(queue, d);
 }
 
+/*
+ * The cell is about to be computed: have what the next ones need on its way
+ * from memory.  For graphs that no cache holds: others become slower by it.
+ */
+#define HY_QUEUE_AHEAD_CELLS 4096
+#define HY_QUEUE_AHEAD 16
+void hy_queue_ahead(const struct hy_derived *d);
+
 static inline struct hy_derived *hy_queue_pop(struct hy_queue *queue)
 {
 	struct hy_derived *d;
@@ -80,7 +88,8 @@ static inline struct hy_derived *hy_queue_pop(struct hy_queue *queue)
 	if (unlikely(!d || d->cell.height != queue->lowest_at))
 		return hy_queue_take(queue);
 	queue->lowest->first = d->next_queued;
-	queue->count--;
+	if (unlikely(queue->count-- > queue->ahead))
+		hy_queue_ahead(d);
 	return d;
 }
 

@@ -374,6 +374,7 @@ struct hy_bucket {
 #define HY_QUEUE_LEVELS 5 /* 64^5 heights */
 struct hy_queue {
 	size_t count; /* entries */
+	size_t ahead; /* with more of them, look ahead (hy_queue_ahead()) */
 	struct hy_bucket *buckets;
 	size_t heights; /* room */
 	/* What is taken from: nothing waits below.  It may be empty. */
