@@ -197,18 +197,18 @@ static NOINLINE int finish_slowly(struct hy_graph *g, int r)
 }
 
 /* A single-threaded graph that is idle: straight into the wave. */
-static ALWAYS_INLINE int write_fast(struct hy_graph *g, struct hy_cell *c,
-				    const struct hyphae_type *type,
-				    uint64_t word)
+static ALWAYS_INLINE int write_now(struct hy_graph *g, struct hy_cell *c,
+				   const struct hyphae_type *type,
+				   uint64_t word, bool watched)
 {
 	int r;
 
 	g->drainer = &g->solo;
 	g->busy = BUSY_DRAINING;
 	g->pass = hy_pass_new(g);
-	if (hy_watched())
+	if (watched)
 		hy_watch_pass_open(g);
-	r = hy_notify(g, c, type, HYPHAE_VALUE, word);
+	r = hy_notify(g, c, type, word, HYPHAE_VALUE);
 	/* Whoever watches has left something to do: the end of the pass. */
 	if (unlikely(g->left) || hy_posts_waiting(g))
 		return finish_slowly(g, r);
@@ -217,14 +217,25 @@ static ALWAYS_INLINE int write_fast(struct hy_graph *g, struct hy_cell *c,
 	return r;
 }
 
-/* The same inside a batch, and nothing else: into its log. */
-static NOINLINE bool write_batched(struct hy_graph *g, struct hy_cell *c,
-				   uint64_t word)
+/* The same when somebody watches, or ids of passes are to be fetched. */
+static NOINLINE int write_watched(struct hy_graph *g, struct hy_cell *c,
+				  const struct hyphae_type *type, uint64_t word)
+{
+	return write_now(g, c, type, word, hy_watched());
+}
+
+/* Not just so.  Inside a batch, and nothing else: into its log. */
+static NOINLINE int write_busy(struct hy_graph *g, struct hy_cell *c,
+			       struct hyphae_cell *handle,
+			       const struct hyphae_type *type, uint64_t word)
 {
 	struct hy_batch *batch = g->solo.batches;
 
-	return batch->graph == g && !(c->flags & (F_NO_FAST_WRITE | F_EVENT)) &&
-	       hy_log_put_plain(g, &batch->log, c, word);
+	if (g->busy == BUSY_BATCH && batch->graph == g &&
+	    !(c->flags & (F_NO_FAST_WRITE | F_EVENT)) &&
+	    hy_log_put_plain(g, &batch->log, c, word))
+		return 0;
+	return hy_write(g, handle, type, LOG_VALUE, word, NULL);
 }
 
 static ALWAYS_INLINE int write_word(struct hyphae_cell *handle,
@@ -240,11 +251,11 @@ static ALWAYS_INLINE int write_word(struct hyphae_cell *handle,
 		return -EINVAL;
 	g = hy_graph_of(c);
 	/* `busy` first: the flags of a shared graph's cell need its lock. */
-	if (likely(!g->busy) && likely(!(c->flags & F_NO_FAST_WRITE)))
-		return write_fast(g, c, type, word);
-	if (g->busy == BUSY_BATCH && write_batched(g, c, word))
-		return 0;
-	return hy_write(g, handle, type, LOG_VALUE, word, NULL);
+	if (unlikely(g->busy) || unlikely(c->flags & F_NO_FAST_WRITE))
+		return write_busy(g, c, handle, type, word);
+	if (hy_watched() || unlikely(g->pass_next == g->pass_end))
+		return write_watched(g, c, type, word);
+	return write_now(g, c, type, word, false);
 }
 
 /* The value is copied into a box that the cell has to spare, if any. */

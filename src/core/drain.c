@@ -271,11 +271,11 @@ static int write_now(struct hy_graph *g, struct hy_cell *c, uint32_t what,
 
 	hy_pass_open(g, 0);
 	if (what == LOG_VALUE)
-		r = hy_notify(g, c, c->type, HYPHAE_VALUE, word);
+		r = hy_notify(g, c, c->type, word, HYPHAE_VALUE);
 	else if (what == LOG_COMPLETE)
-		r = hy_notify(g, c, c->type, HYPHAE_COMPLETE, 0);
+		r = hy_notify(g, c, c->type, 0, HYPHAE_COMPLETE);
 	else
-		r = hy_notify(g, c, c->type, HYPHAE_ERROR, (uintptr_t)error);
+		r = hy_notify(g, c, c->type, (uintptr_t)error, HYPHAE_ERROR);
 	drained = hy_drain_end(g, 1);
 	return drained ? drained : r;
 }

@@ -54,8 +54,8 @@ bool hy_log_room(struct hy_graph *g, struct hy_log *log, size_t more)
 }
 
 /* The cell has a cold part: hy_cold_made(). */
-static struct hy_log_entry *append(struct hy_graph *g, struct hy_log *log,
-				   struct hy_cell *c)
+static ALWAYS_INLINE struct hy_log_entry *
+append(struct hy_graph *g, struct hy_log *log, struct hy_cell *c)
 {
 	struct hy_cold *cold = hy_cold_of(c);
 	struct hy_log_entry *entry = &log->entries[log->count];
@@ -95,6 +95,8 @@ static bool fill(struct hy_log *log, struct hy_log_entry *entry, uint32_t what,
 	struct hy_cell *c = entry->cell;
 
 	entry->what |= what;
+	if (what & (LOG_COMPLETE | LOG_FAIL))
+		log->ends = true;
 	if (what & LOG_VALUE)
 		entry->word = word;
 	if (what & LOG_FAIL)
@@ -211,7 +213,8 @@ struct hy_log *hy_log_behind_batch(struct hy_graph *g,
 	return &g->next;
 }
 
-void hy_log_forget(const struct hy_log *log, const struct hy_log_entry *entry)
+void hy_log_forget_one(const struct hy_log *log,
+		       const struct hy_log_entry *entry)
 {
 	struct hy_cold *cold = hy_cold_of(entry->cell);
 	bool newest = cold->log_epoch == log->epoch &&
@@ -219,8 +222,7 @@ void hy_log_forget(const struct hy_log *log, const struct hy_log_entry *entry)
 
 	cold->log_epoch = newest ? entry->older_epoch : 0;
 	cold->log_index = entry->older_index;
-	if (--cold->pending == 0)
-		hy_flags_set(entry->cell, 0, F_PENDING);
+	cold->pending--;
 }
 
 void hy_log_clear(struct hy_graph *g, struct hy_log *log)
@@ -243,6 +245,7 @@ void hy_log_clear(struct hy_graph *g, struct hy_log *log)
 void hy_log_emptied(struct hy_log *log)
 {
 	log->count = log->events = 0;
+	log->ends = false;
 	log->writes = log->coalesced = 0;
 }
 

@@ -43,8 +43,24 @@ struct hy_log *hy_log_of_drainer(struct hy_graph *g, const struct hy_cell *c);
 struct hy_log *hy_log_behind_batch(struct hy_graph *g,
 				   const struct hy_log *batch);
 
+/* One of several entries of the same cell. */
+void hy_log_forget_one(const struct hy_log *log,
+		       const struct hy_log_entry *entry);
+
 /* The entry no longer counts as pending; its parts are the caller's. */
-void hy_log_forget(const struct hy_log *log, const struct hy_log_entry *entry);
+static inline void hy_log_forget(const struct hy_log *log,
+				 const struct hy_log_entry *entry)
+{
+	struct hy_cell *c = entry->cell;
+	struct hy_cold *cold = hy_cold_of(c);
+
+	if (likely(cold->pending == 1)) { /* it is in no log any more */
+		cold->pending = 0;
+		hy_flags_set(c, 0, F_PENDING);
+	} else {
+		hy_log_forget_one(log, entry);
+	}
+}
 
 /* Give up all entries, their values and their cells. */
 void hy_log_clear(struct hy_graph *g, struct hy_log *log);

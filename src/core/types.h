@@ -354,6 +354,7 @@ struct hy_log {
 	uint64_t writes;    /* accepted since the log was emptied */
 	uint64_t coalesced; /* of these, replaced by a later one */
 	size_t events;	    /* entries of event cells: these never coalesce */
+	bool ends;	    /* there was an entry with an end */
 };
 
 /* The open batch of one thread in one graph. */

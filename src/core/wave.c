@@ -130,19 +130,21 @@ static void eager_run(struct hy_graph *g, struct hy_cell *source)
 
 /* ---- notify --------------------------------------------------------------- */
 
-/* Derived cells follow, or a flush goes on. */
-static NOINLINE void follow_up(struct hy_graph *g, struct hy_cell *c)
+/* Of this cell; or in a batch, of all that it writes. */
+static NOINLINE void start_wave(struct hy_graph *g, struct hy_cell *c)
 {
-	if (g->gathering) {
-		if (!(c->flags & F_GATHERED)) {
-			hy_note_news(c, F_GATHERED);
-			g->gathered[g->ngathered++] = c;
-		}
-	} else if (g->flags & HYPHAE_EAGER && c->deps) {
+	if (g->flags & HYPHAE_EAGER && c->deps)
 		eager_run(g, c);
-	} else {
+	else
 		hy_wave_from(g, hy_fire(g, c));
-	}
+}
+
+static inline void gather(struct hy_graph *g, struct hy_cell *c)
+{
+	if (c->flags & F_GATHERED)
+		return;
+	hy_note_news(c, F_GATHERED);
+	g->gathered[g->ngathered++] = c;
 }
 
 /* A source that no derived cell follows: there is nothing to settle. */
@@ -150,10 +152,6 @@ static inline void fire_alone(struct hy_graph *g, struct hy_cell *c)
 {
 	if (unlikely(c->flags & (F_TURNED | F_UNSPREAD)))
 		hy_flags_set(c, 0, F_TURNED | F_UNSPREAD);
-	if (unlikely(!c->subs)) {
-		follow_up(g, c);
-		return;
-	}
 	hy_note_news(c, 0);
 	g->deliver_limit = hy_newest_id(g);
 	hy_fanout_subs(g, c, 0, c->subs, g->deliver_limit);
@@ -163,29 +161,49 @@ static inline void fire_alone(struct hy_graph *g, struct hy_cell *c)
 /* A source changed: run what follows, or note it for the flush. */
 static inline void notified(struct hy_graph *g, struct hy_cell *c)
 {
-	if (c->deps || unlikely(g->gathering))
-		follow_up(g, c);
+	if (g->gathering)
+		gather(g, c);
+	else if (c->deps || unlikely(!c->subs))
+		start_wave(g, c);
 	else
 		fire_alone(g, c);
 }
 
-HY_FRAME int hy_notify(struct hy_graph *g, struct hy_cell *c,
-		       const struct hyphae_type *type, uint64_t kind,
-		       uint64_t word)
+/* Somebody watches, or it is an end. */
+static NOINLINE bool tell_source(struct hy_graph *g, struct hy_cell *c,
+				 const struct hyphae_type *type, uint64_t word,
+				 uint64_t kind)
 {
 	uint64_t news = 1;
 
-	hy_probe_notify(g, c, kind);
-	if (likely(kind == HYPHAE_VALUE))
+	if (kind == HYPHAE_VALUE)
 		news = hy_write_value(g, c, type, word);
 	else
 		hy_end_source(g, c, kind, word);
 	if (hy_watched())
 		hy_watch_notify(g, c, kind, news);
-	if (news)
+	return news;
+}
+
+HY_FRAME int hy_notify(struct hy_graph *g, struct hy_cell *c,
+		       const struct hyphae_type *type, uint64_t word,
+		       uint64_t kind)
+{
+	bool news;
+	int r;
+
+	hy_probe_notify(g, c, kind);
+	if (hy_watched() || unlikely(kind != HYPHAE_VALUE))
+		news = tell_source(g, c, type, word, kind);
+	else
+		news = hy_write_value(g, c, type, word);
+	r = HYPHAE_UNCHANGED;
+	if (news) {
 		notified(g, c);
+		r = 0;
+	}
 	HY_FRAME_END();
-	return news ? 0 : HYPHAE_UNCHANGED;
+	return r;
 }
 
 static void flush_entry(struct hy_graph *g, struct hy_log_entry *entry)
@@ -200,19 +218,25 @@ static void flush_entry(struct hy_graph *g, struct hy_log_entry *entry)
 		return;
 	}
 	if (entry->what & LOG_VALUE)
-		hy_notify(g, c, c->type, HYPHAE_VALUE, entry->word);
+		hy_notify(g, c, c->type, entry->word, HYPHAE_VALUE);
 	if (entry->what & LOG_COMPLETE)
-		hy_notify(g, c, c->type, HYPHAE_COMPLETE, 0);
+		hy_notify(g, c, c->type, 0, HYPHAE_COMPLETE);
 	if (entry->what == LOG_FAIL)
-		hy_notify(g, c, c->type, HYPHAE_ERROR, (uintptr_t)entry->error);
+		hy_notify(g, c, c->type, (uintptr_t)entry->error, HYPHAE_ERROR);
 }
 
 static void fire_gathered(struct hy_graph *g)
 {
 	g->gathering = false;
 	for (size_t i = 0; i < g->ngathered; i++) {
-		hy_flags_set(g->gathered[i], 0, F_GATHERED);
-		hy_fire_later(g, g->gathered[i]);
+		struct hy_cell *c = g->gathered[i];
+		uint32_t flags = c->flags & ~(uint32_t)F_GATHERED;
+
+		/* A new value is all that a plain cell can have to tell. */
+		if (!(flags & (F_SLOW_SPREAD | F_NO_VALUE)))
+			flags &= ~(uint32_t)F_VALUE_NEW;
+		store_relaxed(&c->flags, flags);
+		hy_fire_later(g, c);
 	}
 	g->ngathered = 0;
 	hy_wave(g);
@@ -226,6 +250,8 @@ static void fail_after_value(struct hy_graph *g, struct hy_log *log)
 {
 	bool any = false;
 
+	if (!log->ends)
+		return;
 	g->gathering = true;
 	for (size_t i = 0; i < log->count; i++) {
 		struct hy_log_entry *entry = &log->entries[i];
@@ -233,8 +259,8 @@ static void fail_after_value(struct hy_graph *g, struct hy_log *log)
 		if (entry->what != (LOG_VALUE | LOG_FAIL))
 			continue;
 		any = true;
-		hy_notify(g, entry->cell, entry->cell->type, HYPHAE_ERROR,
-			  (uintptr_t)entry->error);
+		hy_notify(g, entry->cell, entry->cell->type,
+			  (uintptr_t)entry->error, HYPHAE_ERROR);
 	}
 	g->gathering = false;
 	if (any)
@@ -275,8 +301,15 @@ static size_t flush_first(struct hy_graph *g, struct hy_log *log)
 	g->gathering = true;
 	for (size_t i = 0; i < log->count; i++) {
 		struct hy_log_entry *entry = &log->entries[i];
-		bool event = entry->cell->flags & F_EVENT;
+		struct hy_cell *c = entry->cell;
+		bool event = c->flags & F_EVENT;
 
+		if (likely(entry->what == LOG_VALUE &&
+			   !(c->flags & (F_EVENT | F_ENDED)))) {
+			hy_log_forget(log, entry);
+			hy_notify(g, c, c->type, entry->word, HYPHAE_VALUE);
+			continue;
+		}
 		if (wait_from == log->count && must_wait(entry))
 			wait_from = i;
 		if (i >= wait_from && event) {

@@ -26,7 +26,7 @@
 
 /* Tell a source a signal; word is the value's or a struct hy_error *. */
 int hy_notify(struct hy_graph *g, struct hy_cell *c,
-	      const struct hyphae_type *type, uint64_t kind, uint64_t word);
+	      const struct hyphae_type *type, uint64_t word, uint64_t kind);
 
 /*
  * Compare and store; takes the word.  Returns 1 if the cell changed.
