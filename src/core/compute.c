@@ -289,7 +289,7 @@ HY_FRAME bool hy_compute(struct hy_graph *g, struct hy_derived *d,
 		how == HY_EARLY ? F_VALUE_TOUCH : F_QUEUED | F_VALUE_TOUCH;
 	const struct hy_op *quick = hy_shared(g) ? NULL : &hy_op_map;
 	uint32_t flags = take_marks(&d->cell, marks);
-	bool news;
+	uint64_t news; /* as hy_write_value() tells it */
 
 	for (;;) {
 		struct hy_cell *c = &d->cell;

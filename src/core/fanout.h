@@ -92,7 +92,9 @@ static inline void hy_fired_add(struct hy_graph *g, struct hy_cell *c)
 /* What it has to tell waits: a new value, if nothing else is known. */
 static inline void hy_note_news(struct hy_cell *c, uint32_t mark)
 {
-	hy_flags_set(c, c->flags & F_NEWS ? mark : mark | F_VALUE_NEW, 0);
+	if (likely(!(c->flags & F_NEWS)))
+		mark |= F_VALUE_NEW;
+	hy_flags_set(c, mark, 0);
 }
 
 /* One that is computed twice in a wave fires twice, and calls them once. */

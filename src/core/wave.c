@@ -28,7 +28,8 @@ void hy_wave(struct hy_graph *g)
 	wave(g, hy_queue_pop(&g->queue));
 }
 
-void hy_wave_from(struct hy_graph *g, struct hy_derived *d)
+/* The same, of what hy_fanout() returned. */
+static inline void wave_from(struct hy_graph *g, struct hy_derived *d)
 {
 	if (d)
 		hy_flags_set(&d->cell, F_VALUE_TOUCH, 0);
@@ -136,7 +137,7 @@ static NOINLINE void start_wave(struct hy_graph *g, struct hy_cell *c)
 	if (g->flags & HYPHAE_EAGER && c->deps)
 		eager_run(g, c);
 	else
-		hy_wave_from(g, hy_fire(g, c));
+		wave_from(g, hy_fire(g, c));
 }
 
 static inline void gather(struct hy_graph *g, struct hy_cell *c)
