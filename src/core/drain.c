@@ -118,7 +118,7 @@ static void drain(struct hy_graph *g, unsigned int waves)
 
 	for (;;) {
 		/* Others may have so much to do that the dead pile up. */
-		if (hy_has_dead(g) && ++turns % REAP_TURNS == 0) {
+		if (hy_has_dead(g) && !g->nfired && ++turns % REAP_TURNS == 0) {
 			suspects.count = 0;
 			hy_reap(g);
 		}
@@ -136,8 +136,12 @@ static void drain(struct hy_graph *g, unsigned int waves)
 			if (!g->pass_open)
 				hy_pass_open(g, 0);
 			flush(g, &g->next);
-		} else if (hy_queue_used(&g->queue) || g->again.count) {
-			/* Cells made meanwhile whose inputs have changed. */
+		} else if (hy_queue_used(&g->queue) || g->again.count ||
+			   g->nfired) {
+			/*
+			 * Cells made meanwhile whose inputs have changed; or
+			 * what settled for a function that no wave called.
+			 */
 			if (!g->pass_open)
 				hy_pass_open(g, 0);
 			hy_wave(g);

@@ -5,6 +5,7 @@
  * subscription over all cells that fired.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "core/extra.h"
@@ -425,7 +426,7 @@ HY_FRAME void hyphae_fanout_run(struct hyphae_fanout_call *f)
 
 bool hy_fired_room(struct hy_graph *g, size_t more)
 {
-	size_t want = g->nsubscribed + more;
+	size_t want = g->nfired + g->nsubscribed + more;
 	struct hy_fired *fired;
 
 	fired = hy_reserve_in(g->region, g->fired, &g->fired_capacity, want,
@@ -490,14 +491,16 @@ static NOINLINE void resume_fanout(struct hy_graph *g, struct hy_cell *c,
 /* The root of the heap runs until another cell's subscriber is older. */
 static void deliver_merged(struct hy_graph *g)
 {
-	for (size_t i = g->nfired / 2; i-- > 0;)
-		sift_down(g->fired, g->nfired, i);
-	while (g->nfired) {
+	size_t count = g->nfired;
+
+	for (size_t i = count / 2; i-- > 0;)
+		sift_down(g->fired, count, i);
+	while (count) {
 		struct hy_fired *f = g->fired;
 		struct hy_cell *c = f->cell;
 		uint64_t last = g->deliver_limit;
 
-		for (size_t i = 1; i <= 2 && i < g->nfired; i++)
+		for (size_t i = 1; i <= 2 && i < count; i++)
 			if (f[i].next->id <= last)
 				last = f[i].next->id - 1;
 		if (!f->begun) {
@@ -513,27 +516,43 @@ static void deliver_merged(struct hy_graph *g)
 				hy_watch_fanout(g, c, c->height, f->start,
 						f->spent_ns, f->called);
 			hy_told(c);
-			*f = g->fired[--g->nfired];
-			if (!g->nfired)
+			*f = g->fired[--count];
+			if (!count)
 				break;
 		}
-		sift_down(g->fired, g->nfired, 0);
+		sift_down(g->fired, count, 0);
 	}
+}
+
+/*
+ * The others are cells that settled for a function which a subscriber had
+ * called: they have subscribers that are newer than this.
+ */
+static NOINLINE void leave_others(struct hy_graph *g, size_t done)
+{
+	g->nfired -= done;
+	memmove(g->fired, g->fired + done, g->nfired * sizeof(*g->fired));
+	g->left = true;
 }
 
 void hy_deliver(struct hy_graph *g)
 {
-	g->deliver_limit = hy_newest_id(g);
-	if (g->nfired > 1 && !in_order(g)) {
-		deliver_merged(g);
-		return;
-	}
-	for (size_t i = 0; i < g->nfired; i++) {
-		struct hy_cell *c = g->fired[i].cell;
+	size_t count = g->nfired;
 
-		hy_fanout_subs(g, c, c->height, g->fired[i].next,
-			       g->deliver_limit);
-		hy_told(c);
+	g->deliver_limit = hy_newest_id(g);
+	if (count > 1 && !in_order(g)) {
+		deliver_merged(g);
+	} else {
+		for (size_t i = 0; i < count; i++) {
+			struct hy_cell *c = g->fired[i].cell;
+
+			hy_fanout_subs(g, c, c->height, g->fired[i].next,
+				       g->deliver_limit);
+			hy_told(c);
+		}
 	}
-	g->nfired = 0;
+	if (likely(g->nfired == count))
+		g->nfired = 0;
+	else
+		leave_others(g, count);
 }

@@ -214,6 +214,12 @@ void hy_reap(struct hy_graph *g)
 		struct hy_cell *c = g->dead_cells;
 
 		/*
+		 * A drop function may have had cells settle that have yet to
+		 * call their subscribers.
+		 */
+		if (!g->freeing && g->nfired)
+			return;
+		/*
 		 * While drop functions run, another thread may make a cell
 		 * that has to be computed again, and release it: not while it
 		 * is queued.

@@ -46,6 +46,9 @@ static bool want_all(struct settle *s, struct hy_cell *c)
 {
 	struct hy_list *list = &s->g->wanted;
 
+	/* I7: what has been told in this wave may fire again. */
+	if (!hy_fired_room(s->g, 0))
+		return false;
 	list->count = s->from;
 	s->lowest = hy_queue_lowest(&s->g->queue);
 	s->epoch = ++s->g->want_epoch;
@@ -116,8 +119,10 @@ static bool compute_wanted(struct settle *s)
 		if (!(c->flags & F_QUEUED) ||
 		    (c->flags & F_SIGNALS && !hy_waits(c)) || runs(s->g, c))
 			continue;
-		if (hy_compute(s->g, hy_derived_of(c), HY_EARLY))
+		if (hy_compute(s->g, hy_derived_of(c), HY_EARLY)) {
 			hy_fire_later(s->g, c);
+			s->g->left = true; /* no wave may be under way */
+		}
 		if (s->g->links != links || hy_waits(c))
 			return false;
 	}

@@ -89,15 +89,21 @@ static int run_scan(struct hy_graph *g, struct hy_derived *d, void *out)
 	return hy_with_end(g, d, r);
 }
 
+/*
+ * When the cell is made another thread may propagate: after the function the
+ * input may hold an error that it did not hold before.
+ */
 static int run_reduce(struct hy_graph *g, struct hy_derived *d, void *out)
 {
 	int r = HY_KEEP;
 
-	if (hy_brought_value(d, 0))
+	if (hy_brought_value(d, 0)) {
 		r = step(g, d);
-	else if (hy_holds_error(d, 0))
+	} else if (hy_holds_error(d, 0)) {
 		hy_pass_error(g, d, 0);
-	if (r < 0 || hy_holds_error(d, 0))
+		return hy_with_end(g, d, HY_KEEP);
+	}
+	if (r < 0)
 		return hy_with_end(g, d, r);
 	if (hy_input_ended(d, 0))
 		return give_acc(d, out) | HY_END;
