@@ -904,6 +904,72 @@ static void passes_of_other_threads_are_not_open_in_a_child(void **state)
 	alarm(0);
 }
 
+/* ---- what a first run finds when its function returns --------------------------- */
+
+struct wide {
+	int64_t n[3];
+};
+HYPHAE_TYPE(wide, struct wide);
+
+static int not_seven(void *ret, const void *input, void *ctx)
+{
+	(void)ctx;
+	*(int64_t *)ret = *(const int64_t *)input;
+	return *(int64_t *)ret == 7 ? -EIO : 0;
+}
+
+/* The other thread goes on, and the input comes to hold an error. */
+static int add_up(void *ret, const void *acc, const void *value, void *ctx)
+{
+	struct drainer **drainer = ctx;
+	struct wide sum = *(const struct wide *)acc;
+
+	sum.n[0] += *(const int64_t *)value;
+	if (*drainer)
+		dismiss(*drainer);
+	*drainer = NULL;
+	*(struct wide *)ret = sum;
+	return 0;
+}
+
+static int note_value(const struct hyphae_signal *signal, void *ctx)
+{
+	if (signal->kind == HYPHAE_VALUE)
+		*(int64_t *)ctx = ((const struct wide *)signal->value)->n[0];
+	return 0;
+}
+
+/* It told a value that it did not have: a box at NULL. */
+static void error_comes_during_the_first_run_of_reduce(void **state)
+{
+	struct hyphae_graph *graph = hyphae_graph_new(0);
+	struct hyphae_cell *source = hyphae_int64_new(graph, 1), *input, *sum;
+	struct drainer drainer, *let_go = &drainer;
+	struct wide nothing = {{0}}, held;
+	int64_t told = 0;
+
+	(void)state;
+	WATCH();
+	input = hyphae_map(source, &hyphae_int64, not_seven, NULL);
+	occupy(&drainer, graph);
+	assert_int_equal(hyphae_int64_set(source, 7), 0);
+	sum = hyphae_reduce(input, &wide_type, &nothing, add_up, &let_go);
+	assert_non_null(sum);
+	assert_null(let_go);
+	drainer_done(&drainer);
+	assert_int_equal(wide_get(sum, &held), -EIO);
+	assert_int_equal(hyphae_int64_set(source, 4), 0);
+	assert_int_equal(wide_get(sum, &held), -ENODATA);
+	assert_non_null(hyphae_subscribe(sum, note_value, &told));
+	assert_int_equal(hyphae_cell_complete(source), 0);
+	assert_int_equal(told, 5);
+	assert_int_equal(hyphae_unsubscribe_all(drainer.trigger), 0);
+	assert_int_equal(hyphae_unsubscribe_all(sum), 0);
+	assert_int_equal(hyphae_cell_unref(sum), 0);
+	assert_int_equal(hyphae_cell_unref(input), 0);
+	end_graph(graph, 2, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -931,6 +997,7 @@ int main(void)
 		cmocka_unit_test(end_on_its_way_is_told_once),
 		cmocka_unit_test(
 			combine_of_two_graphs_does_not_look_into_the_other),
+		cmocka_unit_test(error_comes_during_the_first_run_of_reduce),
 	};
 
 	return cmocka_run_group_tests_name("thread regressions", tests, NULL,
