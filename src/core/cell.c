@@ -233,7 +233,8 @@ static NOINLINE int write_busy(struct hy_graph *g, struct hy_cell *c,
 
 	if (g->busy == BUSY_BATCH && batch->graph == g &&
 	    !(c->flags & (F_NO_FAST_WRITE | F_EVENT)) &&
-	    hy_log_put_plain(g, &batch->log, c, word))
+	    (hy_log_add_plain(g, &batch->log, c, word) ||
+	     hy_log_put_plain(g, &batch->log, c, word)))
 		return 0;
 	return hy_write(g, handle, type, LOG_VALUE, word, NULL);
 }

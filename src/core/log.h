@@ -30,6 +30,31 @@ int hy_log_put(struct hy_graph *g, struct hy_log *log, struct hy_cell *c,
 bool hy_log_put_plain(struct hy_graph *g, struct hy_log *log, struct hy_cell *c,
 		      uint64_t word);
 
+/*
+ * The first of these of a cell that is in no log, as long as nothing has to be
+ * made for it.  False: hy_log_put_plain() may still know how.
+ */
+static inline bool hy_log_add_plain(struct hy_graph *g, struct hy_log *log,
+				    struct hy_cell *c, uint64_t word)
+{
+	struct hy_cold *cold = hy_cold_of(c);
+	size_t at = log->count;
+
+	if (unlikely(!at || at == log->capacity || at >= g->gathered_capacity ||
+		     !cold || c->flags & F_PENDING))
+		return false;
+	log->entries[at] = (struct hy_log_entry){
+		.cell = c, .word = word, .what = LOG_VALUE};
+	log->count = at + 1;
+	log->writes++;
+	c->refs++;
+	cold->pending = 1;
+	cold->log_epoch = log->epoch;
+	cold->log_index = (uint32_t)at;
+	hy_flags_set(c, F_PENDING, 0);
+	return true;
+}
+
 /* Move all of `from` behind `to`, as if written there.  -ENOMEM: nothing. */
 int hy_log_merge(struct hy_graph *g, struct hy_log *to, struct hy_log *from);
 

@@ -161,7 +161,7 @@ static struct hy_derived *take_first(struct hy_queue *q)
  * while it waited (link.c) lies in the bucket of its old height, and is put
  * where it belongs when it is come across.
  */
-static void find_lowest(struct hy_queue *q)
+static ALWAYS_INLINE void find_lowest(struct hy_queue *q)
 {
 	for (;;) {
 		if (!q->lowest->first)
