@@ -44,6 +44,20 @@ static struct hyphae_cell *source_new(struct hy_graph *g,
 	return handle;
 }
 
+/* A value that is a word, of a type that is one of ours. */
+static inline struct hyphae_cell *new_plain(struct hyphae_graph *graph,
+					    const struct hyphae_type *type,
+					    uint64_t word, const char *site)
+{
+	struct hy_graph *g = hy_graph(graph);
+
+	if (unlikely(!g)) {
+		errno = -hy_bad_handle(graph);
+		return NULL;
+	}
+	return source_new(g, type, word, 0, site);
+}
+
 struct hyphae_cell *hyphae_cell_new_at(struct hyphae_graph *graph,
 				       const struct hyphae_type *type,
 				       const void *initial, const char *site)
@@ -471,8 +485,7 @@ int hyphae_cell_get(const struct hyphae_cell *handle,
 	struct hyphae_cell *hyphae_##name##_new_at(                            \
 		struct hyphae_graph *graph, c_type value, const char *site)    \
 	{                                                                      \
-		return hyphae_cell_new_at(graph, &hyphae_##name, &value,       \
-					  site);                               \
+		return new_plain(graph, &hyphae_##name, WORD_OF(value), site); \
 	}                                                                      \
 	int hyphae_##name##_set(struct hyphae_cell *cell, c_type value)        \
 	{                                                                      \

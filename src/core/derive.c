@@ -236,7 +236,7 @@ static void discard(struct hy_graph *g, struct hy_derived *d)
 	g->nsignals -= (c->flags & F_SIGNALS) != 0;
 	g->nlazy -= (c->flags & F_LAZY) != 0;
 	g->ncells--;
-	hy_label_end(c); /* and nothing of the user's */
+	hy_label_end(g, c); /* and nothing of the user's */
 	hy_slot_free(g, d);
 }
 
@@ -288,6 +288,10 @@ static uint32_t flags_for(const struct hy_order *order)
 {
 	uint32_t flags = F_DERIVED | F_NONE;
 
+	if (likely(order->count == 1 && !order->cold &&
+		   !(order->op->flags & (OP_SIGNALS | OP_EVENT)) &&
+		   !(hy_cell(order->inputs[0])->flags & F_EVENT)))
+		return flags;
 	if (order->op->flags & OP_SIGNALS)
 		flags |= F_SIGNALS | F_BLOCKED;
 	if (order->count > 1 || order->op->flags & OP_SIGNALS)
@@ -330,8 +334,9 @@ static struct hy_derived *derived_new(struct hy_graph *g,
 	return NULL;
 }
 
-static uint32_t height_over(const struct hy_graph *g,
-			    struct hyphae_cell *const *inputs, size_t count)
+static inline uint32_t height_over(const struct hy_graph *g,
+				   struct hyphae_cell *const *inputs,
+				   size_t count)
 {
 	const struct hy_floor *floor = &hy_self.floor;
 	uint32_t height = floor->graph == g ? floor->height : 0;
@@ -342,8 +347,17 @@ static uint32_t height_over(const struct hy_graph *g,
 	return height + 1;
 }
 
+/* There is room for a plain cell that lies no higher than others have. */
+static inline bool has_room(const struct hy_graph *g,
+			    const struct hy_derived *d)
+{
+	return d->cell.height <= g->max_height && !g->nsignals &&
+	       !(g->flags & HYPHAE_EAGER) && !hy_self.scope;
+}
+
 /* Here and not before: a function that ran may itself have made cells. */
-static bool settle_down(struct hy_graph *g, struct hy_derived *d, size_t edges)
+static NOINLINE bool settle_higher(struct hy_graph *g, struct hy_derived *d,
+				   size_t edges)
 {
 	if (!make_room(g, d->cell.height, edges)) {
 		discard(g, d);
@@ -354,10 +368,16 @@ static bool settle_down(struct hy_graph *g, struct hy_derived *d, size_t edges)
 	return true;
 }
 
-static struct hyphae_cell *made(struct hy_graph *g, struct hy_derived *d,
-				const struct hy_order *order)
+static inline bool settle_down(struct hy_graph *g, struct hy_derived *d,
+			       size_t edges)
 {
-	struct hyphae_cell *handle = hy_cell_made(g, &d->cell, order->hidden);
+	return likely(has_room(g, d)) || settle_higher(g, d, edges);
+}
+
+static struct hyphae_cell *made(struct hy_graph *g, struct hy_derived *d,
+				bool hidden)
+{
+	struct hyphae_cell *handle = hy_cell_made(g, &d->cell, hidden);
 
 	if (d->cell.flags & F_BOXED && d->cell.word &&
 	    !(d->op->flags & OP_SHARES))
@@ -391,7 +411,7 @@ static struct hyphae_cell *publish(struct hy_graph *g, struct view *view,
 		forget_inputs(d);
 	else
 		news = view_link(g, view, d);
-	handle = made(g, d, order);
+	handle = made(g, d, order->hidden);
 	/* Whoever drains takes it along; if nobody does, we do. */
 	if (news)
 		hy_queue_push(&g->queue, d,
@@ -403,13 +423,12 @@ static struct hyphae_cell *publish(struct hy_graph *g, struct view *view,
 }
 
 /*
- * One input, and no other thread that could change it meanwhile: no copy is
- * needed.  It is kept, for the function may release it.
+ * One input, and no other thread that could change it meanwhile (I5): no copy
+ * is needed.  It is kept, for the function may release it.
  */
 static struct hyphae_cell *make_simple(struct hy_graph *g, struct hy_derived *d,
-				       const struct hy_order *order)
+				       struct hy_cell *input, bool hidden)
 {
-	struct hy_cell *input = hy_cell(order->inputs[0]);
 	struct hyphae_cell *handle = NULL;
 	int outcome;
 
@@ -425,7 +444,7 @@ static struct hyphae_cell *make_simple(struct hy_graph *g, struct hy_derived *d,
 			hy_edge_link(g, &d->one, d, input);
 			note_state(d);
 		}
-		handle = made(g, d, order);
+		handle = made(g, d, hidden);
 		hy_outcome_first(g, d, outcome);
 	}
 	hy_cell_put(g, input);
@@ -440,9 +459,10 @@ static struct hyphae_cell *make_static(struct hy_graph *g, struct hy_derived *d,
 	struct view view;
 	int outcome;
 
-	if (!hy_shared(g) && !(d->cell.flags & F_NARY) &&
+	if (g->drainer == hy_thread_of(g) && !(d->cell.flags & F_NARY) &&
 	    !(hy_cell(order->inputs[0])->flags & F_EVENT))
-		return make_simple(g, d, order);
+		return make_simple(g, d, hy_cell(order->inputs[0]),
+				   order->hidden);
 	if (!view_init(&view, order->inputs, order->count)) {
 		discard(g, d);
 		return NULL;
@@ -469,7 +489,7 @@ static struct hyphae_cell *make_lazy(struct hy_graph *g, struct hy_derived *d,
 			edges[i].input = hy_cell(order->inputs[i]);
 	hy_flags_set(&d->cell, F_IDLE | F_BLOCKED, 0);
 	hy_park(g, d);
-	return made(g, d, order);
+	return made(g, d, order->hidden);
 }
 
 /*
@@ -507,7 +527,7 @@ static struct hyphae_cell *make_dynamic(struct hy_graph *g,
 		hy_edge_link(g, &edges[i], d, input);
 		hy_fan_in_begin(d, i);
 	}
-	handle = made(g, d, order);
+	handle = made(g, d, order->hidden);
 	if (g->drainer == hy_thread_of(g)) {
 		uint32_t users = withhold(d);
 		int outcome = hy_compute_first(g, d);
@@ -534,11 +554,27 @@ static void settle_inputs(struct hy_graph *g, const struct hy_order *order)
 	}
 }
 
+/* What making it left to do; `d` is NULL if there is no cell. */
+static void see_to_rest(struct hy_graph *g, struct hy_derived *d, bool drainer)
+{
+	uint32_t users = 0;
+
+	if (hy_queue_used(&g->queue))
+		g->left = true;
+	if (d)
+		users = withhold(d);
+	if (drainer)
+		hy_drain_end(g, 0);
+	else
+		hy_bury(g);
+	if (users)
+		*hy_users(&d->cell) = users;
+}
+
 static struct hyphae_cell *order_locked(struct hy_graph *g,
 					struct hy_order *order, int *ret_error)
 {
 	struct hyphae_cell *handle;
-	uint32_t users = 0;
 	struct hy_derived *d;
 	bool drainer;
 
@@ -563,16 +599,7 @@ static struct hyphae_cell *order_locked(struct hy_graph *g,
 		handle = make_dynamic(g, d, order);
 	else
 		handle = make_static(g, d, order);
-	if (hy_queue_used(&g->queue))
-		g->left = true;
-	if (handle)
-		users = withhold(d);
-	if (drainer)
-		hy_drain_end(g, 0);
-	else
-		hy_bury(g);
-	if (users)
-		*hy_users(&d->cell) = users;
+	see_to_rest(g, handle ? d : NULL, drainer);
 	return handle;
 }
 
@@ -580,7 +607,7 @@ static struct hyphae_cell *order_locked(struct hy_graph *g,
 
 static int check_order(struct hy_order *order)
 {
-	const struct hy_cell *first;
+	const struct hy_cell *first = NULL;
 
 	if (order->count > HYPHAE_INPUTS_MAX ||
 	    (order->count ? !order->inputs : !order->graph))
@@ -597,6 +624,9 @@ static int check_order(struct hy_order *order)
 		if (!order->graph)
 			order->graph = hy_graph_of(first);
 	}
+	/* That of a cell has been checked. */
+	if (first && order->type == load_relaxed(&first->type))
+		return 0;
 	return hy_type_check(order->type);
 }
 
@@ -618,24 +648,98 @@ struct hyphae_cell *hy_order(struct hy_order *order)
 	return handle;
 }
 
+/* ---- the common kind ------------------------------------------------------ */
+
+/* One input, nothing to be looked at before, and no other thread drains. */
+static inline bool is_common(struct hy_graph *g, const struct hy_cell *input,
+			     const struct hy_op *op,
+			     const struct hyphae_type *type)
+{
+	return !(op->flags & (OP_SIGNALS | OP_EVENT | OP_DYNAMIC)) &&
+	       !(input->flags & (F_DEAD | F_EVENT | F_COLD)) &&
+	       hy_more_refs(input) && !g->making && !g->lazy &&
+	       (!g->drainer || g->drainer == hy_thread_of(g)) &&
+	       (type == input->type || !hy_type_check(type)) &&
+	       !hy_type_boxed(type);
+}
+
+/*
+ * What hy_order() does, as far as it concerns such a cell.  True: it was made,
+ * or there is no memory; false: it is of another kind.
+ */
+static inline bool derive_common(struct hy_graph *g, const struct hy_op *op,
+				 struct hyphae_cell *handle,
+				 const struct hyphae_type *type,
+				 void (*fn)(void), void *ctx, const char *site,
+				 struct hyphae_cell **ret_cell)
+{
+	struct hy_cell *input = hy_cell(handle);
+	struct hy_derived *d;
+	bool drainer;
+
+	if (!input || hy_graph_of(input) != g ||
+	    !is_common(g, input, op, type ? type : input->type))
+		return false;
+	*ret_cell = NULL;
+	d = hy_cell_slot(g, HY_CHUNK_DERIVED, type ? type : input->type, site);
+	if (unlikely(!d))
+		return true;
+	hy_flags_set(&d->cell, F_DERIVED | F_NONE, 0);
+	d->op = op;
+	d->fn = fn;
+	d->ctx = ctx;
+	d->cell.height = height_over(g, &handle, 1);
+	drainer = hy_drain_begin(g);
+	*ret_cell = make_simple(g, d, input, false);
+	if (unlikely(!drainer || !hy_drain_leave(g)))
+		see_to_rest(g, *ret_cell ? d : NULL, drainer);
+	return true;
+}
+
+/* False: it is for hy_order(). */
+static inline bool try_common(const struct hy_op *op, struct hyphae_cell *input,
+			      const struct hyphae_type *type, void (*fn)(void),
+			      void *ctx, const char *site,
+			      struct hyphae_cell **ret_cell)
+{
+	const struct hy_cell *c = hy_cell(input);
+	struct hy_tracker *tracker;
+	struct hy_graph *g;
+	bool common;
+
+	if (unlikely(!c))
+		return false;
+	g = hy_graph_of(c);
+	tracker = hy_track_suspend();
+	hy_lock(g);
+	common = derive_common(g, op, input, type, fn, ctx, site, ret_cell);
+	hy_unlock(g);
+	hy_track_resume(tracker);
+	if (common && unlikely(!*ret_cell))
+		errno = ENOMEM;
+	return common;
+}
+
 struct hyphae_cell *hy_derive(const struct hy_op *op,
 			      struct hyphae_cell *const *inputs, size_t count,
 			      const struct hyphae_type *type, void (*fn)(void),
 			      void *ctx, const char *site)
 {
-	struct hy_order order = {.op = op,
-				 .inputs = inputs,
-				 .count = count,
-				 .type = type,
-				 .fn = fn,
-				 .ctx = ctx,
-				 .site = site};
+	struct hyphae_cell *cell = NULL;
 
 	if (!fn || !count) {
 		errno = EINVAL;
 		return NULL;
 	}
-	return hy_order(&order);
+	if (count == 1 && try_common(op, inputs[0], type, fn, ctx, site, &cell))
+		return cell;
+	return hy_order(&(struct hy_order){.op = op,
+					   .inputs = inputs,
+					   .count = count,
+					   .type = type,
+					   .fn = fn,
+					   .ctx = ctx,
+					   .site = site});
 }
 
 void hy_wake(struct hy_graph *g, struct hy_derived *d)

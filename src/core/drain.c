@@ -226,11 +226,9 @@ int hy_take_over(struct hy_graph *g)
 	return hy_drain_end(g, 1);
 }
 
-void hy_bury(struct hy_graph *g)
+void hy_bury_now(struct hy_graph *g)
 {
-	if ((hy_has_dead(g) || hy_queue_used(&g->queue) || g->more.count ||
-	     g->attention.count) &&
-	    hy_drain_begin(g))
+	if (hy_drain_begin(g))
 		hy_drain_end(g, 0);
 }
 

@@ -8,6 +8,7 @@
 #define HY_DRAIN_H
 
 #include "core/probe.h"
+#include "core/queue.h"
 #include "core/slab.h"
 #include "core/sync.h"
 #include "core/watch.h"
@@ -49,6 +50,25 @@ static inline void hy_drain_left(struct hy_graph *g)
 	hy_self.draining -= hy_shared(g);
 }
 
+/*
+ * Stop being the drainer, after what was no write, if nothing at all is left
+ * to do: what hy_drain_end() would do then.
+ */
+static inline bool hy_drain_leave(struct hy_graph *g)
+{
+	if (unlikely(g->left || hy_queue_used(&g->queue) || g->inbox.count ||
+		     load_acquire(&g->posts) || g->heir || g->waiters ||
+		     g->result))
+		return false;
+	g->hop = 0;
+	g->pass_open = false;
+	g->served = 0;
+	g->drainer = NULL;
+	hy_drain_left(g);
+	hy_busy(g, 0, BUSY_DRAINING);
+	return true;
+}
+
 /* A pass begins, with the id of its batch, or 0 for a new one. */
 static inline void hy_pass_open(struct hy_graph *g, uint64_t id)
 {
@@ -65,7 +85,15 @@ static inline void hy_pass_open(struct hy_graph *g, uint64_t id)
 int hy_drain_end(struct hy_graph *g, unsigned int waves);
 
 /* If nobody drains and something died, or was queued meanwhile: see to it. */
-void hy_bury(struct hy_graph *g);
+void hy_bury_now(struct hy_graph *g);
+
+static inline void hy_bury(struct hy_graph *g)
+{
+	if (unlikely(g->dead_cells || g->dead_subs ||
+		     hy_queue_used(&g->queue) || g->more.count ||
+		     g->attention.count))
+		hy_bury_now(g);
+}
 
 /*
  * The way of every write that may not start a wave just so.  Takes the word

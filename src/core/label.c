@@ -71,11 +71,13 @@ static void use(struct hy_cell *c, struct hy_label *label)
 	store_release(&c->name, (const char *)(label + 1));
 }
 
-bool hy_label_begin(struct hy_graph *g, struct hy_cell *c, const char *site)
+bool hy_label_find(struct hy_graph *g, struct hy_cell *c, const char *site)
 {
 	struct hy_label *label = shared_label(site ? site : "");
 
-	if (unlikely(!label)) {
+	if (likely(label != NULL)) {
+		g->last_label = label;
+	} else {
 		label = hy_label_new(g, "", 0);
 		if (!label)
 			return false;
@@ -134,9 +136,8 @@ struct hy_cold *hy_cold_new(struct hy_cell *c, struct hy_region *region,
 	return cold;
 }
 
-void hy_label_end(struct hy_cell *c)
+void hy_label_free(struct hy_label *label)
 {
-	struct hy_label *label = hy_label_of(c);
 	struct hy_cold *cold = label->cold;
 
 	if (likely(is_shared(label)))

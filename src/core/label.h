@@ -15,8 +15,27 @@
 #include "core/types.h"
 
 /* A label for a new cell; false: no memory. */
-bool hy_label_begin(struct hy_graph *g, struct hy_cell *c, const char *site);
-void hy_label_end(struct hy_cell *c);
+bool hy_label_find(struct hy_graph *g, struct hy_cell *c, const char *site);
+void hy_label_free(struct hy_label *label);
+
+static inline bool hy_label_begin(struct hy_graph *g, struct hy_cell *c,
+				  const char *site)
+{
+	struct hy_label *last = g->last_label;
+
+	if (unlikely(!last || last->site != site))
+		return hy_label_find(g, c, site);
+	store_relaxed(&c->name, (const char *)(last + 1));
+	return true;
+}
+
+static inline void hy_label_end(struct hy_graph *g, struct hy_cell *c)
+{
+	struct hy_label *label = hy_label_of(c);
+
+	if (unlikely(label != g->last_label))
+		hy_label_free(label);
+}
 
 /* One with a name; whoever gets it frees it by hy_free().  NULL: no memory. */
 struct hy_label *hy_label_new(struct hy_graph *g, const char *name,

@@ -13,14 +13,14 @@
  * of it (HYPHAE_HEAP_CELLS), or the list of its boxes.
  */
 static bool begin_cold(struct hy_graph *g, struct hy_cell *c,
-		       enum hy_chunk_kind kind, const struct hyphae_type *type)
+		       enum hy_chunk_kind kind)
 {
 	size_t bytes = sizeof(struct hy_cold);
 
 	if (unlikely(g->flags & HYPHAE_HEAP_CELLS))
 		bytes += kind == HY_CHUNK_SOURCE ? sizeof(*c)
 						 : sizeof(struct hy_derived);
-	else if (likely(!hy_type_boxed(type)))
+	else if (likely(!(c->flags & F_BOXED)))
 		return true;
 	return hy_cold_new(c, g->region, bytes);
 }
@@ -33,20 +33,20 @@ void *hy_cell_slot(struct hy_graph *g, enum hy_chunk_kind kind,
 	if (!c)
 		return NULL;
 	if (hy_label_begin(g, c, site)) {
-		if (begin_cold(g, c, kind, type)) {
+		store_relaxed(&c->flags, hy_type_flags(type));
+		if (begin_cold(g, c, kind)) {
 			store_relaxed(&c->type, type);
-			store_relaxed(&c->flags, hy_type_flags(type));
 			c->refs = 1;
 			g->ncells++;
 			return c;
 		}
-		hy_label_end(c);
+		hy_label_end(g, c);
 	}
 	hy_slot_free(g, c);
 	return NULL;
 }
 
-uint64_t hy_cell_bytes(struct hy_cell *c)
+static NOINLINE uint64_t more_bytes(struct hy_cell *c)
 {
 	uint64_t bytes = hy_slot_bytes(c->flags & F_DERIVED);
 
@@ -57,6 +57,15 @@ uint64_t hy_cell_bytes(struct hy_cell *c)
 	if (c->flags & F_BOXED)
 		bytes += sizeof(struct hy_box) + c->type->size;
 	return bytes;
+}
+
+uint64_t hy_cell_bytes(struct hy_cell *c)
+{
+	uint32_t flags = c->flags;
+
+	return likely(!(flags & (F_NARY | F_BOXED)))
+		       ? hy_slot_bytes(flags & F_DERIVED)
+		       : more_bytes(c);
 }
 
 /*

@@ -150,6 +150,19 @@ static void sub_release(struct hy_graph *g, struct hy_sub *s)
 	hy_slot_free(g, s);
 }
 
+void hy_sub_give_back(struct hy_graph *g, struct hy_sub *s)
+{
+	if (g->drainer || s->flags || s->drop) {
+		hy_sub_end(g, s);
+		return;
+	}
+	sub_unlink(g, s);
+	hy_untargeted(g, s->cell);
+	g->nsubs--;
+	hy_cell_put(g, s->cell);
+	hy_slot_free(g, s);
+}
+
 static HY_FRAME void probe_destroy(struct hy_cell *c, const char *op,
 				   uint64_t bytes)
 {
@@ -160,7 +173,7 @@ static HY_FRAME void probe_destroy(struct hy_cell *c, const char *op,
 static void cell_release(struct hy_graph *g, struct hy_cell *c)
 {
 	struct hy_cold *cold = hy_cold_of(c);
-	struct hy_error *error = hy_error_of(c);
+	uint32_t flags = c->flags;
 
 	probe_destroy(c, hy_op_name(c), hy_cell_bytes(c));
 	if (c->flags & F_DERIVED) {
@@ -170,17 +183,19 @@ static void cell_release(struct hy_graph *g, struct hy_cell *c)
 		if (c->flags & F_NARY)
 			hy_free(hy_derived_of(c)->fan_in);
 	}
-	g->nsignals -= (c->flags & F_SIGNALS) != 0;
-	g->nlazy -= (c->flags & (F_LAZY | F_HOOKS)) != 0;
-	if (c->flags & F_BOXED && c->word)
-		hy_box_put(g, c->type, hy_box_of(c->word));
-	if (unlikely(error != NULL))
-		hy_error_unref(error);
+	if (unlikely(flags & (F_SIGNALS | F_LAZY | F_HOOKS | F_BOXED))) {
+		g->nsignals -= (flags & F_SIGNALS) != 0;
+		g->nlazy -= (flags & (F_LAZY | F_HOOKS)) != 0;
+		if (flags & F_BOXED && c->word)
+			hy_box_put(g, c->type, hy_box_of(c->word));
+	}
+	if (unlikely(flags & F_ERROR))
+		hy_error_unref(hy_error_of(c));
 	if (unlikely(cold != NULL)) {
 		hy_box_free_spares(c);
 		hy_owned_drop(g, cold->owned);
 	}
-	hy_label_end(c);
+	hy_label_end(g, c);
 	g->ncells--;
 	hy_slot_free(g, c);
 }

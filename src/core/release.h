@@ -34,6 +34,8 @@ void hy_cell_unkeep(struct hyphae_cell *cell);
 void hy_cell_undo(struct hyphae_cell *cell);
 
 void hy_sub_end(struct hy_graph *g, struct hy_sub *s);
+/* The same; at once if nobody propagates and nothing of the user's is called. */
+void hy_sub_give_back(struct hy_graph *g, struct hy_sub *s);
 void hy_sub_bury(struct hy_graph *g, struct hy_sub *s);
 
 /* Take a linked edge out of its input's list; the reference is left over. */

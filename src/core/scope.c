@@ -99,14 +99,14 @@ static struct hy_scope *current(struct hy_graph *g)
 	return scope && graph_of(scope) == g ? scope : NULL;
 }
 
-bool hy_scope_reserve(struct hy_graph *g)
+bool hy_scope_reserve_in(struct hy_graph *g)
 {
 	struct hy_scope *scope = current(g);
 
 	return !scope || reserve(scope);
 }
 
-bool hy_scope_add_cell(struct hy_graph *g, struct hy_cell *c)
+bool hy_scope_add_cell_in(struct hy_graph *g, struct hy_cell *c)
 {
 	struct hy_scope *scope = current(g);
 
@@ -133,7 +133,7 @@ bool hy_scope_forget_cell(struct hy_graph *g, struct hy_cell *c)
 	return false;
 }
 
-void hy_scope_add_sub(struct hy_graph *g, struct hy_sub *s)
+void hy_scope_add_sub_in(struct hy_graph *g, struct hy_sub *s)
 {
 	struct hy_scope *scope = current(g);
 

@@ -8,12 +8,31 @@
  * Make room in the scope that is entered on this thread, if it is one of `g`;
  * false without memory.  Then adding cannot fail.
  */
-bool hy_scope_reserve(struct hy_graph *g);
+bool hy_scope_reserve_in(struct hy_graph *g);
+
+static inline bool hy_scope_reserve(struct hy_graph *g)
+{
+	return likely(!hy_self.scope) || hy_scope_reserve_in(g);
+}
+
 /* True: the scope has the cell's first reference. */
-bool hy_scope_add_cell(struct hy_graph *g, struct hy_cell *c);
+bool hy_scope_add_cell_in(struct hy_graph *g, struct hy_cell *c);
+
+static inline bool hy_scope_add_cell(struct hy_graph *g, struct hy_cell *c)
+{
+	return unlikely(hy_self.scope != NULL) && hy_scope_add_cell_in(g, c);
+}
+
 /* And no longer; false: it has not.  For a cell that was made just now. */
 bool hy_scope_forget_cell(struct hy_graph *g, struct hy_cell *c);
-void hy_scope_add_sub(struct hy_graph *g, struct hy_sub *s);
+void hy_scope_add_sub_in(struct hy_graph *g, struct hy_sub *s);
+
+static inline void hy_scope_add_sub(struct hy_graph *g, struct hy_sub *s)
+{
+	if (unlikely(hy_self.scope != NULL))
+		hy_scope_add_sub_in(g, s);
+}
+
 struct hy_alarm;
 void hy_scope_add_timer(struct hy_graph *g, struct hy_alarm *alarm);
 

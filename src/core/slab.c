@@ -140,40 +140,68 @@ static bool chunk_add(struct hy_graph *graph, enum hy_chunk_kind kind)
 	return true;
 }
 
-void *hy_slot_new(struct hy_graph *graph, enum hy_chunk_kind kind)
+/* One that is free, as it is; NULL: no memory, or the graph goes. */
+static inline void *slot_take(struct hy_graph *graph, enum hy_chunk_kind kind)
 {
 	uint64_t *slot = graph->free_slots[kind];
-	struct hy_chunk *chunk = graph->open_chunk[kind];
-	size_t kept = 1; /* words: the id */
+	struct hy_chunk *chunk;
 
-	if (graph->freeing)
+	if (unlikely(graph->freeing))
 		return NULL;
-	if (slot) {
+	if (likely(slot != NULL)) {
 		graph->free_slots[kind] = (void *)(uintptr_t)slot[1];
-		chunk = hy_chunk_of(slot);
-	} else {
-		if (!chunk || chunk->used == chunk->slots) {
-			if (!chunk_add(graph, kind))
-				return NULL;
-			chunk = graph->open_chunk[kind];
-		}
-		slot = (uint64_t *)((char *)chunk + HY_CHUNK_HEADER +
-				    (size_t)chunk->used * chunk->slot_bytes);
-		store_release(&chunk->used, chunk->used + 1);
+		return slot;
 	}
-	if (has_cells(kind)) {
-		/*
-		 * Who has a stale handle may be looking, and follow the type:
-		 * the old one stays.
-		 */
-		kept = sizeof(struct hy_cell) / sizeof(*slot);
-		for (size_t i = 1; i < kept; i++)
-			if (i != offsetof(struct hy_cell, type) / sizeof(*slot))
-				store_relaxed(slot + i, 0);
+	chunk = graph->open_chunk[kind];
+	if (!chunk || chunk->used == chunk->slots) {
+		if (!chunk_add(graph, kind))
+			return NULL;
+		chunk = graph->open_chunk[kind];
 	}
-	if (kind == HY_CHUNK_DERIVED)
-		*hy_error_place((struct hy_derived *)slot) = NULL;
-	memset(slot + kept, 0, chunk->slot_bytes - kept * sizeof(*slot));
+	slot = (uint64_t *)((char *)chunk + HY_CHUNK_HEADER +
+			    (size_t)chunk->used * chunk->slot_bytes);
+	store_release(&chunk->used, chunk->used + 1);
+	return slot;
+}
+
+/*
+ * Who has a stale handle may be looking, and follow the type: the old one
+ * stays until the slot has a new one.
+ */
+static inline void clear_cell(struct hy_cell *c)
+{
+	store_relaxed(&c->name, NULL);
+	store_relaxed(&c->word, 0);
+	store_relaxed(&c->deps, NULL);
+	store_relaxed(&c->subs, NULL);
+	store_relaxed(&c->next_dead, NULL);
+	store_relaxed(&c->height, 0);
+	store_relaxed(&c->flags, 0);
+}
+
+void *hy_slot_new(struct hy_graph *graph, enum hy_chunk_kind kind)
+{
+	uint64_t *slot = slot_take(graph, kind);
+	struct hy_derived *d = (struct hy_derived *)slot;
+	struct hy_sub *s = (struct hy_sub *)slot;
+
+	if (unlikely(!slot))
+		return NULL;
+	switch (kind) {
+	case HY_CHUNK_DERIVED:
+		*hy_error_place(d) = NULL;
+		memset(&d->cell + 1, 0, sizeof(*d) - sizeof(d->cell));
+		clear_cell(&d->cell);
+		break;
+	case HY_CHUNK_SOURCE:
+		clear_cell((struct hy_cell *)slot);
+		break;
+	case HY_CHUNK_SUBSCRIPTION:
+		memset(&s->id + 1, 0, sizeof(*s) - sizeof(s->id));
+		break;
+	default:
+		memset(slot + 1, 0, slot_bytes[kind] - sizeof(*slot));
+	}
 	return slot;
 }
 
@@ -211,7 +239,7 @@ void hy_slots_done(struct hy_graph *graph)
 
 #define ID_BLOCK 256
 
-uint64_t hy_id_new(struct hy_graph *graph)
+uint64_t hy_id_new_slowly(struct hy_graph *graph)
 {
 	uint64_t id;
 

@@ -17,7 +17,17 @@ void hy_slot_free(struct hy_graph *graph, void *slot);
 void hy_slots_done(struct hy_graph *graph);
 
 /* An id that nothing else in the process has; never 16 low zero bits. */
-uint64_t hy_id_new(struct hy_graph *graph);
+uint64_t hy_id_new_slowly(struct hy_graph *graph);
+
+static inline uint64_t hy_id_new(struct hy_graph *graph)
+{
+	uint64_t id = graph->id_next;
+
+	if (unlikely(id == graph->id_end || !(id & 0xffff)))
+		return hy_id_new_slowly(graph);
+	graph->id_next = id + 1;
+	return id;
+}
 
 /* `count` pass ids in a row that nobody else has; the first of them. */
 uint64_t hy_pass_ids(uint64_t count);

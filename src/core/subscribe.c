@@ -231,6 +231,11 @@ subscribe_locked(struct hy_graph *g, struct hyphae_cell *handle,
 	}
 	result = hy_handle(s, s->id);
 	hy_scope_add_sub(g, s);
+	if (likely(!value && !extra && !(c->flags & F_ENDED) &&
+		   !hy_queue_used(&g->queue))) {
+		hy_bury(g);
+		return result; /* there is nothing to tell it */
+	}
 	drainer = hy_drain_begin(g);
 	if (drainer && hy_queue_used(&g->queue))
 		wake_up(g, s);
@@ -276,6 +281,27 @@ subscribe(struct hyphae_cell *handle,
 	return result;
 }
 
+/* There is no subscription that would do so; errno says why. */
+static void drop_refused(const struct hyphae_subscription_options *options)
+{
+	int error = errno;
+
+	if (options->drop)
+		options->drop(options->ctx);
+	errno = error;
+}
+
+static struct hyphae_subscription *
+subscribe_or_drop(struct hyphae_cell *cell,
+		  const struct hyphae_subscription_options *options)
+{
+	struct hyphae_subscription *result = subscribe(cell, options);
+
+	if (unlikely(!result))
+		drop_refused(options);
+	return result;
+}
+
 struct hyphae_subscription *
 hyphae_subscribe_with(struct hyphae_cell *cell, hyphae_subscriber_fn fn,
 		      void *ctx, void (*drop)(void *ctx), unsigned int flags)
@@ -283,7 +309,7 @@ hyphae_subscribe_with(struct hyphae_cell *cell, hyphae_subscriber_fn fn,
 	struct hyphae_subscription_options options = {
 		.fn = fn, .ctx = ctx, .drop = drop, .flags = flags};
 
-	return hyphae_subscribe_options(cell, &options);
+	return subscribe_or_drop(cell, &options);
 }
 
 /* Of the first header that had options. */
@@ -309,8 +335,6 @@ hyphae_subscribe_sized(struct hyphae_cell *cell,
 		       size_t size)
 {
 	struct hyphae_subscription_options options = {0};
-	struct hyphae_subscription *result = NULL;
-	int error;
 
 	if (!given || size < FIRST_SIZE) {
 		errno = EINVAL;
@@ -318,16 +342,12 @@ hyphae_subscribe_sized(struct hyphae_cell *cell,
 	}
 	memcpy(&options, given,
 	       size < sizeof(options) ? size : sizeof(options));
-	if (any_unknown(given, size))
+	if (any_unknown(given, size)) {
 		errno = EINVAL;
-	else
-		result = subscribe(cell, &options);
-	if (!result && options.drop) {
-		error = errno;
-		options.drop(options.ctx);
-		errno = error;
+		drop_refused(&options);
+		return NULL;
 	}
-	return result;
+	return subscribe_or_drop(cell, &options);
 }
 
 int hyphae_unsubscribe(struct hyphae_subscription *handle)
@@ -343,7 +363,7 @@ int hyphae_unsubscribe(struct hyphae_subscription *handle)
 	g = load_relaxed(&hy_chunk_of(s)->graph);
 	hy_lock(g);
 	if (hy_sub_of(handle) && !(s->flags & SUB_DEAD)) {
-		hy_sub_end(g, s);
+		hy_sub_give_back(g, s);
 		hy_bury(g);
 		r = 0;
 	}

@@ -506,6 +506,8 @@ struct hy_graph {
 	uint64_t clock;	       /* the last reading in it, or 0 */
 	uint64_t pass_fires, pass_refires;
 
+	/* Of the site that the last cell was made at, if it is shared. */
+	struct hy_label *last_label;
 	struct hy_posts *posts; /* post.h; NULL until there was one */
 
 	struct hy_thread solo; /* the thread of a single-threaded graph */
