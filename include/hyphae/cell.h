@@ -42,8 +42,9 @@ hyphae_cell_new_at(struct hyphae_graph *graph, const struct hyphae_type *type,
  * that would be the second of its event, or comes after the end of one, they
  * follow in waves of their own, in the same pass.
  * hyphae_cell_get() is -ENODATA (or an error's code), a subscriber is not
- * called with what was before it.  What map, filter and other stream operators
- * make of an event is an event; hyphae_hold() and hyphae_scan() make cells.
+ * called with what was before it, but for an error that still stands.  What
+ * map, filter and other stream operators make of an event is an event;
+ * hyphae_hold() and hyphae_scan() make cells.
  *
  * Emissions that wait for a propagation on another thread, or for the
  * subscriber that makes them, do not coalesce; at most HYPHAE_EVENTS_MAX of

@@ -10,7 +10,7 @@
  *    a batch and also an equal one.
  *  - fn makes a value of `type`, as hyphae_map_fn does.  When it fails, the
  *    cell holds its error until there is another result.
- *  - An error of the input is handed on, until the input's next value, and
+ *  - An error of the input is handed on for as long as the input holds it, and
  *    what is remembered stays.
  *  - An eager graph may show a value that is not settled; that counts too.
  *  - An idle lazy cell has forgotten everything and begins anew when it wakes.
@@ -58,8 +58,9 @@ HYPHAE_API struct hyphae_cell *hyphae_scan_at(struct hyphae_cell *input,
 
 /*
  * The same, but only the last accumulator, when the input completes; without
- * any value that is `*initial`.  If the input then holds an error, the cell
- * holds that error and completes.
+ * any value that is `*initial`.  If the input then holds an error, or fn fails
+ * for a value that comes together with the completion, the cell holds that
+ * error and completes.
  */
 #define hyphae_reduce(input, type, initial, fn, ctx)                           \
 	hyphae_reduce_at(input, type, initial, fn, ctx, HYPHAE_HERE)

@@ -45,7 +45,8 @@ extern "C" {
  * each), ...  Made of an event if one of the inputs is.
  *
  * An input that is ahead waits: at most `capacity` of its values (1 to
- * HYPHAE_CAPACITY_MAX, allocated now), then `policy` says what goes:
+ * HYPHAE_CAPACITY_MAX, allocated now; a pair that becomes complete in a wave
+ * makes room for what comes in it), then `policy` says what goes:
  *  - HYPHAE_OVERFLOW_FAIL: the result fails for good with -EOVERFLOW, for
  *    what follows would no longer pair by position;
  *  - HYPHAE_OVERFLOW_DROP_OLDEST, _DROP_NEWEST, or _LATEST, which is a

@@ -247,7 +247,9 @@ typedef int (*hyphae_combine_fn)(void *ret, const void *const *inputs,
 /*
  * fn(inputs) as a cell of `type`.  The inputs may be of different types, and
  * a cell may be an input twice.  `inputs` is borrowed.  Has a value when all
- * have one.  `count` is 1 to HYPHAE_INPUTS_MAX, else EINVAL.
+ * have one.  Also of events it is a value cell: of each of them it has the last
+ * emission since it was made, and is computed at every one.  `count` is 1 to
+ * HYPHAE_INPUTS_MAX, else EINVAL.
  */
 #define hyphae_combine(inputs, count, type, fn, ctx)                           \
 	hyphae_combine_at(inputs, count, type, fn, ctx, HYPHAE_HERE)

@@ -45,9 +45,10 @@ struct hyphae_machine {
 
 /*
  * A cell of `type` that holds the output of the last transition of `input`,
- * whose value is, or has, the state.  `initial` (copied) is what it holds
- * before the first; NULL: nothing.  The table is borrowed for as long as the
- * cell lives, so it is best static and const.
+ * whose value is, or has, the state.  `initial` (copied) is what it holds from
+ * the first value of the input on, until there is a transition; NULL: nothing.
+ * The table is borrowed for as long as the cell lives, so it is best static and
+ * const.
  *
  * The first value of the input is the state to begin with: no function is
  * called.  With each value after it the state advances, in any case, and

@@ -211,6 +211,8 @@ static void end_signal(struct hyphae_signal *signal, const struct hy_cell *c)
 	signal->terminal = true;
 	signal->kind = HYPHAE_COMPLETE;
 	signal->value = NULL;
+	signal->code = 0; /* of an error that was told before */
+	signal->message = "";
 	if (c->flags & F_FAILED)
 		hy_signal_error(signal, c);
 }

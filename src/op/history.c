@@ -107,7 +107,8 @@ static int run_reduce(struct hy_graph *g, struct hy_derived *d, void *out)
 		return hy_with_end(g, d, r);
 	if (hy_input_ended(d, 0))
 		return give_acc(d, out) | HY_END;
-	return r == HY_VALUE ? hy_nothing(d) : HY_KEEP;
+	/* Also when the input's error went. */
+	return hy_brought(d, 0) & MARK_VALUE ? hy_nothing(d) : HY_KEEP;
 }
 
 static void reset_fold(struct hy_graph *g, struct hy_derived *d)
@@ -249,6 +250,8 @@ static int run_buffer_count(struct hy_graph *g, struct hy_derived *d, void *out)
 		r = hy_nothing(d);
 	} else if (hy_brought_error(d, 0)) {
 		hy_pass_error(g, d, 0);
+	} else if (hy_brought(d, 0) & MARK_VALUE) {
+		r = hy_nothing(d); /* the input's error went */
 	}
 	if (d->cell.flags & F_FAILED)
 		return HY_KEEP;

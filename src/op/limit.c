@@ -215,7 +215,8 @@ static bool fired(const struct hy_derived *d)
 
 static bool notifier_failed(const struct hy_derived *d)
 {
-	return hy_holds_error(d, 1) && hy_input_ended(d, 1);
+	return hy_holds_error(d, 1) && hy_input_ended(d, 1) &&
+	       d->fan_in->edges[1].input->flags & F_FAILED;
 }
 
 /* What the input brought, without a look at the notifier. */
@@ -225,6 +226,8 @@ static int follow(struct hy_graph *g, struct hy_derived *d, void *out)
 		return hy_with_end(g, d, pass(d, out));
 	if (hy_brought_error(d, 0))
 		hy_pass_error(g, d, 0);
+	else if (hy_brought(d, 0) & MARK_VALUE) /* the input's error went */
+		return hy_with_end(g, d, hy_nothing(d));
 	return hy_with_end(g, d, HY_KEEP);
 }
 

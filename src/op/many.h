@@ -7,10 +7,14 @@
 #include "core/derive.h"
 #include "core/wave.h"
 
-/* The input has failed for good: its error is the last that it says. */
+/*
+ * The input has failed for good: its error is the last that it says.  (One that
+ * holds an error may also complete.)
+ */
 static inline bool hy_input_failed(const struct hy_derived *d, uint32_t i)
 {
-	return hy_input_ended(d, i) && hy_holds_error(d, i);
+	return hy_input_ended(d, i) && hy_holds_error(d, i) &&
+	       d->fan_in->edges[i].input->flags & F_FAILED;
 }
 
 /* It, with a reference. */
