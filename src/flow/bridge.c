@@ -416,7 +416,13 @@ static struct hyphae_cell *bridge(const struct order *o, int *ret)
 		return NULL;
 	/* It is there until the end, also if the cell has ended already. */
 	hub = b->link->hub;
+	/*
+	 * What crosses at once calls subscribers, and these may end the scope
+	 * that the cell belongs to, and so the bridge.
+	 */
+	hy_bridge_ref(b);
 	cell = connect(b, o, ret);
+	hy_bridge_put(b);
 	hy_hub_leave(hub);
 	return cell;
 }
