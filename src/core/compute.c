@@ -94,9 +94,9 @@ static ALWAYS_INLINE int run(struct hy_graph *g, struct hy_derived *d,
 		r = run_boxed(g, d, ret_word);
 	else
 		r = d->op->run(g, d, ret_word);
-	if (d->cell.flags & F_SIGNALS && !(d->op->flags & OP_KEEPS))
-		for (uint32_t i = 0; i < d->fan_in->count; i++)
-			d->fan_in->marks[i] &= MARK_WITHOUT | MARK_ENDED;
+	if (d->cell.flags & F_SIGNALS &&
+	    !(d->op->flags & (OP_KEEPS | OP_BLIND)))
+		hy_news_clear(d);
 	return r;
 }
 

@@ -136,8 +136,9 @@ static void view_show(struct view *view, struct hy_derived *d)
 	struct hy_edge *edges = hy_edges(d);
 	struct hy_fan_in *in = d->fan_in;
 
-	for (size_t i = 0; i < view->count; i++) {
+	for (uint32_t i = 0; i < view->count; i++) {
 		struct hy_cell *copy = &view->inputs[i].copy;
+		uint32_t brought = copy->flags & F_NONE ? 0 : MARK_VALUE;
 
 		edges[i].input = copies ? copy : view->inputs[i].cell;
 		if (!(d->cell.flags & F_NARY))
@@ -148,11 +149,12 @@ static void view_show(struct view *view, struct hy_derived *d)
 			in->without++;
 		}
 		if (copy->flags & F_ENDED) {
-			in->marks[i] |= MARK_ENDED | MARK_END;
+			in->marks[i] |= MARK_ENDED;
 			in->ended++;
+			brought |= MARK_END;
 		}
-		if (!(copy->flags & F_NONE))
-			in->marks[i] |= MARK_VALUE;
+		if (brought && d->cell.flags & F_SIGNALS)
+			hy_news_add(d, i, brought);
 	}
 }
 
@@ -198,6 +200,8 @@ static uint32_t view_link(struct hy_graph *g, struct view *view,
 	struct hy_fan_in *in = d->fan_in;
 	uint32_t any = 0;
 
+	if (d->cell.flags & F_SIGNALS)
+		hy_news_clear(d);
 	if (d->cell.flags & F_NARY) {
 		memset(in->marks, 0, in->count);
 		in->without = in->ended = 0;
@@ -213,8 +217,11 @@ static uint32_t view_link(struct hy_graph *g, struct view *view,
 			break;
 		}
 		hy_fan_in_begin(d, i);
-		in->marks[i] &=
-			(unsigned char)(MARK_WITHOUT | MARK_ENDED | news);
+		if (!(d->cell.flags & F_SIGNALS))
+			continue;
+		hy_news_remove(d, i);
+		if (news)
+			hy_news_add(d, i, news);
 	}
 	return any;
 }
@@ -320,7 +327,7 @@ static struct hy_derived *derived_new(struct hy_graph *g,
 	d->fn = order->fn;
 	d->ctx = order->ctx;
 	if (d->cell.flags & F_NARY)
-		d->fan_in = hy_fan_in_new(g, count, room ? room : 1);
+		d->fan_in = hy_fan_in_new(g, d, count, room ? room : 1);
 	ok = !(d->cell.flags & F_NARY) || d->fan_in;
 	g->nsignals += (d->cell.flags & F_SIGNALS) != 0;
 	if (order->lazy && ok) {

@@ -96,7 +96,10 @@ static inline uint64_t hy_input_word(const struct hy_derived *d, uint32_t i)
 	return hy_word_at(hy_input_type(d, i), hy_input_value(d, i));
 }
 
-/* OP_SIGNALS: MARK_VALUE, MARK_END, both or 0. */
+/*
+ * OP_SIGNALS: MARK_VALUE, MARK_END, both or 0.  hy_each_news() goes through the
+ * inputs that brought something, in their order.
+ */
 static inline uint32_t hy_brought(const struct hy_derived *d, uint32_t i)
 {
 	return d->fan_in->marks[i] & (MARK_VALUE | MARK_END);
@@ -107,7 +110,7 @@ static inline uint32_t hy_take(struct hy_derived *d, uint32_t i)
 {
 	uint32_t brought = hy_brought(d, i);
 
-	d->fan_in->marks[i] &= MARK_WITHOUT | MARK_ENDED;
+	hy_news_remove(d, i);
 	return brought;
 }
 

@@ -44,20 +44,30 @@ bool hy_stack_room(struct hy_graph *g, size_t edges)
 
 /* ---- the inputs of one cell ------------------------------------------------ */
 
-/* One block: edges, then values, then marks. */
-struct hy_fan_in *hy_fan_in_new(struct hy_graph *g, uint32_t count,
-				uint32_t capacity)
+/* Of which its operator asks what it brought. */
+static bool has_news(const struct hy_derived *d)
+{
+	return d->cell.flags & F_SIGNALS && !(d->op->flags & OP_BLIND);
+}
+
+/* One block: edges, then values, then sets, then marks. */
+struct hy_fan_in *hy_fan_in_new(struct hy_graph *g, const struct hy_derived *d,
+				uint32_t count, uint32_t capacity)
 {
 	size_t edges = capacity * sizeof(struct hy_edge);
-	struct hy_fan_in *in = hy_zalloc_in(
-		g->region,
-		sizeof(*in) + edges + capacity * sizeof(void *) + capacity);
+	size_t words = has_news(d) ? hy_bits_words(capacity) : 0;
+	struct hy_fan_in *in;
 
+	if (d->op->flags & OP_DYNAMIC)
+		words *= 2;
+	in = hy_zalloc_in(g->region,
+			  sizeof(*in) + edges + capacity * sizeof(void *) +
+				  words * sizeof(uint64_t) + capacity);
 	if (in) {
 		in->count = count;
 		in->capacity = capacity;
 		in->values = (const void **)((char *)in->edges + edges);
-		in->marks = (unsigned char *)(in->values + capacity);
+		in->marks = (unsigned char *)(hy_news(in) + words);
 	}
 	return in;
 }
@@ -82,10 +92,10 @@ void hy_fan_in_note(struct hy_derived *d, uint32_t i, uint32_t brought)
 	count_mark(&in->without, mark, MARK_WITHOUT, input->flags & F_NO_VALUE);
 	count_mark(&in->ended, mark, MARK_ENDED, input->flags & F_ENDED);
 	in->values[i] = hy_value_of(input);
-	if (c->flags & F_SIGNALS)
-		*mark |= (unsigned char)brought;
-	else
+	if (!(c->flags & F_SIGNALS))
 		hy_flags_set(c, in->without ? F_BLOCKED : 0, F_BLOCKED);
+	else if (brought && has_news(d))
+		hy_news_add(d, i, brought);
 	if (in->ended)
 		hy_flags_set(c, F_INPUT_ENDED, 0);
 }
@@ -147,6 +157,15 @@ static void edge_moved(struct hy_edge *to, const struct hy_edge *from)
 		input->deps->prev = to; /* I1; to->prev of the only one, too */
 }
 
+static void copy_set(uint64_t *to, const struct hy_fan_in *in,
+		     const uint64_t *from, const struct hy_fan_in *old)
+{
+	size_t n = old->capacity;
+
+	for (size_t i = 0; (i = hy_bits_next(from, n, i)) < n; i++)
+		hy_bits_add(to, in->capacity, i);
+}
+
 static bool fan_in_grow(struct hy_graph *g, struct hy_derived *d, uint32_t want)
 {
 	struct hy_fan_in *old = d->fan_in, *in;
@@ -156,13 +175,17 @@ static bool fan_in_grow(struct hy_graph *g, struct hy_derived *d, uint32_t want)
 		return true;
 	if (want > HYPHAE_INPUTS_MAX)
 		return false;
-	in = hy_fan_in_new(g, old->count, capacity);
+	in = hy_fan_in_new(g, d, old->count, capacity);
 	if (!in)
 		return false;
 	in->without = old->without;
 	in->ended = old->ended;
 	memcpy(in->values, old->values, old->count * sizeof(*in->values));
 	memcpy(in->marks, old->marks, old->count);
+	if (has_news(d)) {
+		copy_set(hy_news(in), in, hy_news(old), old);
+		copy_set(hy_holes(in), in, hy_holes(old), old);
+	}
 	/* One after the other: they may be neighbours in the same list. */
 	for (uint32_t i = 0; i < in->count; i++) {
 		in->edges[i] = old->edges[i];
@@ -173,16 +196,48 @@ static bool fan_in_grow(struct hy_graph *g, struct hy_derived *d, uint32_t want)
 	return true;
 }
 
+/* A slot without an input, perhaps the one behind the last. */
 static int free_slot(struct hy_graph *g, struct hy_derived *d)
 {
 	struct hy_fan_in *in = d->fan_in;
+	size_t hole = hy_bits_next(hy_holes(in), in->capacity, 0);
 
-	for (uint32_t i = 0; i < in->count; i++)
-		if (!in->edges[i].input)
-			return (int)i;
+	if (hole < in->count)
+		return (int)hole;
+	/* A larger one takes its place. */
 	if (!fan_in_grow(g, d, in->count + 1))
 		return -ENOMEM;
-	return (int)d->fan_in->count++;
+	return (int)d->fan_in->count;
+}
+
+static void take_slot(struct hy_fan_in *in, uint32_t i)
+{
+	if (i == in->count)
+		in->count++;
+	else
+		hy_bits_remove(hy_holes(in), in->capacity, i);
+}
+
+/* An input has gone: the slot is free, and no free slot is the last. */
+static void give_slot(struct hy_derived *d, uint32_t i)
+{
+	struct hy_fan_in *in = d->fan_in;
+	bool holes = has_news(d);
+
+	if (holes && i + 1 < in->count)
+		hy_bits_add(hy_holes(in), in->capacity, i);
+	while (in->count && !in->edges[in->count - 1].input) {
+		in->count--;
+		if (holes)
+			hy_bits_remove(hy_holes(in), in->capacity, in->count);
+	}
+}
+
+static void slot_fill(struct hy_graph *g, struct hy_derived *d, uint32_t i,
+		      struct hy_cell *input)
+{
+	hy_edge_link(g, &d->fan_in->edges[i], d, input);
+	hy_fan_in_begin(d, i);
 }
 
 int hy_link_add(struct hy_graph *g, struct hy_derived *d, struct hy_cell *input,
@@ -195,16 +250,13 @@ int hy_link_add(struct hy_graph *g, struct hy_derived *d, struct hy_cell *input,
 	if (i < 0)
 		return i;
 	r = hy_raise(g, d, input);
-	if (r) {
-		if ((uint32_t)i + 1 == d->fan_in->count)
-			d->fan_in->count--;
+	if (r)
 		return r;
-	}
+	take_slot(d->fan_in, (uint32_t)i);
 	if (d->cell.height != height)
 		*ret_raised = true;
 	hy_flags_set(&d->cell, 0, F_AGAIN);
-	hy_edge_link(g, &d->fan_in->edges[i], d, input);
-	hy_fan_in_begin(d, (uint32_t)i);
+	slot_fill(g, d, (uint32_t)i, input);
 	return i;
 }
 
@@ -253,6 +305,8 @@ static struct hy_cell *slot_clear(struct hy_graph *g, struct hy_derived *d,
 
 	count_mark(&in->without, &in->marks[i], MARK_WITHOUT, false);
 	count_mark(&in->ended, &in->marks[i], MARK_ENDED, false);
+	if (has_news(d))
+		hy_bits_remove(hy_news(in), in->capacity, i);
 	in->marks[i] = 0;
 	in->values[i] = NULL;
 	if (input)
@@ -260,16 +314,8 @@ static struct hy_cell *slot_clear(struct hy_graph *g, struct hy_derived *d,
 	return input;
 }
 
-static void slot_fill(struct hy_graph *g, struct hy_derived *d, uint32_t i,
-		      struct hy_cell *input)
-{
-	hy_edge_link(g, &d->fan_in->edges[i], d, input);
-	hy_fan_in_begin(d, i);
-}
-
 void hy_link_remove(struct hy_graph *g, struct hy_derived *d, uint32_t i)
 {
-	struct hy_fan_in *in = d->fan_in;
 	struct hy_cell *input;
 
 	if (g->freeing) /* no links are mended */
@@ -277,8 +323,7 @@ void hy_link_remove(struct hy_graph *g, struct hy_derived *d, uint32_t i)
 	input = slot_clear(g, d, i);
 	if (!input)
 		return;
-	while (in->count && !in->edges[in->count - 1].input)
-		in->count--;
+	give_slot(d, i);
 	hy_cell_put(g, input);
 }
 

@@ -18,8 +18,8 @@
 bool hy_stack_room(struct hy_graph *g, size_t edges);
 
 /* Slots for `capacity` inputs of which `count` are in use; NULL: no memory. */
-struct hy_fan_in *hy_fan_in_new(struct hy_graph *g, uint32_t count,
-				uint32_t capacity);
+struct hy_fan_in *hy_fan_in_new(struct hy_graph *g, const struct hy_derived *d,
+				uint32_t count, uint32_t capacity);
 
 /*
  * Note what input `i` is now; `brought`: MARK_VALUE, MARK_END or both, that
@@ -29,6 +29,40 @@ void hy_fan_in_note(struct hy_derived *d, uint32_t i, uint32_t brought);
 
 /* The same when the cell begins to follow it: it has brought what it holds. */
 void hy_fan_in_begin(struct hy_derived *d, uint32_t i);
+
+/* It has brought that; not OP_BLIND. */
+static inline void hy_news_add(struct hy_derived *d, uint32_t i,
+			       uint32_t brought)
+{
+	d->fan_in->marks[i] |= (unsigned char)brought;
+	hy_bits_add(hy_news(d->fan_in), d->fan_in->capacity, i);
+}
+
+/* What it brought is seen to. */
+static inline void hy_news_remove(struct hy_derived *d, uint32_t i)
+{
+	d->fan_in->marks[i] &= MARK_WITHOUT | MARK_ENDED;
+	hy_bits_remove(hy_news(d->fan_in), d->fan_in->capacity, i);
+}
+
+/* The first input from `from` on that is in the set, or `count`. */
+static inline uint32_t hy_news_next(const struct hy_derived *d, uint32_t from)
+{
+	const struct hy_fan_in *in = d->fan_in;
+	size_t i = hy_bits_next(hy_news(in), in->capacity, from);
+
+	return i < in->count ? (uint32_t)i : in->count;
+}
+
+#define hy_each_news(d, i)                                                     \
+	for (uint32_t i = hy_news_next(d, 0); i < (d)->fan_in->count;          \
+	     i = hy_news_next(d, i + 1))
+
+static inline void hy_news_clear(struct hy_derived *d)
+{
+	hy_each_news(d, i)
+		hy_news_remove(d, i);
+}
 
 /* Put the edge into the input's list; takes a reference.  Never fails. */
 void hy_edge_link(struct hy_graph *g, struct hy_edge *e,

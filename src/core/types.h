@@ -41,6 +41,7 @@
 
 #include <hyphae/hyphae.h>
 
+#include "base/bits.h"
 #include "base/compiler.h"
 #include "probes/abi.h"
 
@@ -192,7 +193,13 @@ enum hy_mark {
 	MARK_END = 8,	/* the end came */
 };
 
-/* The inputs of a cell that has more than one, or notes what they bring. */
+/*
+ * The inputs of a cell that has more than one, or notes what they bring.
+ * Behind the values lie sets of inputs (base/bits.h, of `capacity`), so that
+ * nobody has to look at all of them.  OP_SIGNALS, but OP_BLIND: hy_news(),
+ * those whose marks say that they brought something.  OP_DYNAMIC too:
+ * hy_holes(), the slots below `count` that have no input.
+ */
 struct hy_fan_in {
 	uint32_t count;	      /* slots in use; an edge may have no input */
 	uint32_t without;     /* of them without a value */
@@ -622,6 +629,16 @@ static inline uint32_t hy_inputs(const struct hy_derived *d)
 static inline struct hy_edge *hy_edges(struct hy_derived *d)
 {
 	return d->cell.flags & F_NARY ? d->fan_in->edges : &d->one;
+}
+
+static inline uint64_t *hy_news(const struct hy_fan_in *in)
+{
+	return (uint64_t *)(in->values + in->capacity);
+}
+
+static inline uint64_t *hy_holes(const struct hy_fan_in *in)
+{
+	return hy_news(in) + hy_bits_words(in->capacity);
 }
 
 /* ---- handles --------------------------------------------------------- */

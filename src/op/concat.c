@@ -121,10 +121,8 @@ static const struct hy_op op_concat = {
 /* Let go of all but the first that has said something, if there is one. */
 static bool choose(struct hy_graph *g, struct hy_derived *d)
 {
-	uint32_t winner = 0;
+	uint32_t winner = hy_news_next(d, 0);
 
-	while (winner < d->fan_in->count && !hy_brought(d, winner))
-		winner++;
 	if (winner == d->fan_in->count)
 		return false;
 	for (uint32_t i = d->fan_in->count; i-- > 0;)

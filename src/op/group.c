@@ -8,29 +8,22 @@
 
 struct group {
 	bool begun; /* what is brought is a change */
-	uint32_t words;
-	uint64_t changed[]; /* a bit each: in the last wave that was told */
+	uint32_t count;
+	uint64_t changed[]; /* a set: in the last wave that was told */
 };
 
 static int64_t note_changes(struct hy_derived *d, struct group *s)
 {
 	int64_t count = 0;
 
-	memset(s->changed, 0, s->words * sizeof(*s->changed));
-	for (uint32_t i = 0; i < d->fan_in->count; i++)
-		if (hy_brought(d, i)) {
-			s->changed[i / 64] |= (uint64_t)1 << (i % 64);
-			count++;
-		}
+	for (size_t i = 0;
+	     (i = hy_bits_next(s->changed, s->count, i)) < s->count;)
+		hy_bits_remove(s->changed, s->count, i);
+	hy_each_news(d, i) {
+		hy_bits_add(s->changed, s->count, i);
+		count++;
+	}
 	return count;
-}
-
-static bool brought_any(const struct hy_derived *d)
-{
-	for (uint32_t i = 0; i < d->fan_in->count; i++)
-		if (hy_brought(d, i))
-			return true;
-	return false;
 }
 
 static int run_group(struct hy_graph *g, struct hy_derived *d, void *out)
@@ -39,7 +32,7 @@ static int run_group(struct hy_graph *g, struct hy_derived *d, void *out)
 	int r = HY_KEEP;
 
 	(void)g;
-	if (s->begun && brought_any(d)) {
+	if (s->begun && hy_news_next(d, 0) < d->fan_in->count) {
 		*(int64_t *)out = note_changes(d, s);
 		r = HY_VALUE;
 	}
@@ -79,7 +72,7 @@ struct hyphae_cell *hyphae_group_at(struct hyphae_cell *const *inputs,
 				 .site = site};
 	struct hyphae_cell *cell;
 	struct group *s;
-	size_t words = (count + 63) / 64;
+	size_t words = hy_bits_words(count);
 
 	if (hy_check_inputs(inputs, count, false))
 		return NULL;
@@ -88,7 +81,7 @@ struct hyphae_cell *hyphae_group_at(struct hyphae_cell *const *inputs,
 		errno = ENOMEM;
 		return NULL;
 	}
-	s->words = (uint32_t)words;
+	s->count = (uint32_t)count;
 	order.ctx = s;
 	cell = hy_order(&order);
 	if (!cell)
@@ -98,20 +91,14 @@ struct hyphae_cell *hyphae_group_at(struct hyphae_cell *const *inputs,
 
 /* ---- asking it ----------------------------------------------------------------- */
 
-/* The first set bit from *index on; its place and 1, or 0. */
-static int next_bit(const struct group *s, size_t *index)
+/* The first that changed from *index on: its place and 1, or 0. */
+static int next_changed(const struct group *s, size_t *index)
 {
-	size_t at = *index / 64;
-	uint64_t word;
+	size_t next = hy_bits_next(s->changed, s->count, *index);
 
-	if (at >= s->words)
+	if (next == s->count)
 		return 0;
-	word = s->changed[at] & (~(uint64_t)0 << (*index % 64));
-	while (!word && ++at < s->words)
-		word = s->changed[at];
-	if (!word)
-		return 0;
-	*index = at * 64 + (size_t)__builtin_ctzll(word);
+	*index = next;
 	return 1;
 }
 
@@ -142,7 +129,7 @@ int hyphae_group_next(const struct hyphae_cell *handle, size_t *index)
 
 	if (!d)
 		return r;
-	r = index ? next_bit(d->ctx, index) : -EINVAL;
+	r = index ? next_changed(d->ctx, index) : -EINVAL;
 	group_unlock(d);
 	return r;
 }

@@ -6,10 +6,10 @@
 #include "base/alloc.h"
 #include "op/many.h"
 
-/* The first input that has failed for good, or -1. */
+/* The first input that has failed for good, which it did just now; or -1. */
 static int64_t failed_input(const struct hy_derived *d)
 {
-	for (uint32_t i = 0; i < d->fan_in->count; i++)
+	hy_each_news(d, i)
 		if (hy_input_failed(d, i))
 			return i;
 	return -1;
@@ -20,17 +20,17 @@ static int64_t failed_input(const struct hy_derived *d)
 /* The input has brought a value: what to make of it. */
 static int with_others(struct hy_graph *g, struct hy_derived *d, void *out)
 {
-	uint32_t count = d->fan_in->count;
+	const struct hy_fan_in *in = d->fan_in;
 
-	for (uint32_t i = 0; i < count; i++)
+	if (!in->without)
+		return hy_combine_with(g, d, out, in->values, in->count,
+				       d->ctx);
+	for (uint32_t i = 0; i < in->count; i++)
 		if (hy_holds_error(d, i)) {
 			hy_pass_error(g, d, i);
-			return HY_KEEP;
+			break;
 		}
-	for (uint32_t i = 0; i < count; i++)
-		if (!hy_holds_value(d, i))
-			return HY_KEEP;
-	return hy_combine_with(g, d, out, d->fan_in->values, count, d->ctx);
+	return HY_KEEP;
 }
 
 static int run_with_latest(struct hy_graph *g, struct hy_derived *d, void *out)

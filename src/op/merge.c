@@ -62,11 +62,13 @@ static void push(struct hy_graph *g, struct merge *m, struct said said)
 
 static void hear(struct hy_graph *g, struct hy_derived *d, struct merge *m)
 {
-	for (uint32_t i = 0; i < d->fan_in->count && !m->failed; i++) {
+	hy_each_news(d, i) {
 		uint32_t brought = hy_brought(d, i);
 		struct said said = {.terminal = hy_input_failed(d, i)};
 
-		if (!(brought & MARK_VALUE) && !(brought && said.terminal))
+		if (m->failed)
+			break;
+		if (!(brought & MARK_VALUE) && !said.terminal)
 			continue;
 		if (hy_holds_error(d, i))
 			said.error = hy_input_error(d, i);

@@ -16,6 +16,8 @@ struct lane {
 struct zip {
 	void *ctx; /* the user's */
 	uint32_t count, capacity;
+	uint32_t empty; /* of the lanes */
+	bool popped;	/* the lanes are to be looked at */
 	enum hyphae_overflow policy;
 	uint64_t dropped;
 	uint64_t *pair; /* what is being paired, and */
@@ -28,12 +30,12 @@ static uint64_t *place(const struct zip *z, struct lane *lane, uint32_t at)
 	return &lane->words[(lane->first + at) % (z->capacity + 1)];
 }
 
-static uint64_t pop(const struct zip *z, struct lane *lane)
+static uint64_t pop(struct zip *z, struct lane *lane)
 {
 	uint64_t word = *place(z, lane, 0);
 
 	lane->first = (lane->first + 1) % (z->capacity + 1);
-	lane->count--;
+	z->empty += !--lane->count;
 	return word;
 }
 
@@ -82,7 +84,7 @@ static bool push(struct hy_graph *g, struct hy_derived *d, struct zip *z,
 		return false;
 	*place(z, lane, lane->count) =
 		hy_word_ref(lane->type, hy_input_word(d, i));
-	lane->count++;
+	z->empty -= !lane->count++;
 	return true;
 }
 
@@ -94,14 +96,12 @@ static bool hear(struct hy_graph *g, struct hy_derived *d, struct zip *z,
 		 int64_t *ret_bad)
 {
 	*ret_bad = -1;
-	for (uint32_t i = 0; i < z->count; i++) {
-		uint32_t brought = hy_brought(d, i);
-
-		if (brought && hy_input_failed(d, i)) {
+	hy_each_news(d, i) {
+		if (hy_input_failed(d, i)) {
 			hy_pass_error(g, d, i);
 			return false;
 		}
-		if (!(brought & MARK_VALUE))
+		if (!(hy_brought(d, i) & MARK_VALUE))
 			continue;
 		if (hy_holds_error(d, i))
 			*ret_bad = *ret_bad < 0 ? i : *ret_bad;
@@ -113,10 +113,7 @@ static bool hear(struct hy_graph *g, struct hy_derived *d, struct zip *z,
 
 static bool paired(const struct zip *z)
 {
-	for (uint32_t i = 0; i < z->count; i++)
-		if (!z->lanes[i].count)
-			return false;
-	return true;
+	return !z->empty;
 }
 
 static int pair(struct hy_graph *g, struct hy_derived *d, struct zip *z,
@@ -124,6 +121,7 @@ static int pair(struct hy_graph *g, struct hy_derived *d, struct zip *z,
 {
 	int r;
 
+	z->popped = true;
 	for (uint32_t i = 0; i < z->count; i++) {
 		z->pair[i] = pop(z, &z->lanes[i]);
 		z->values[i] = hy_word_value(z->lanes[i].type, &z->pair[i]);
@@ -134,16 +132,32 @@ static int pair(struct hy_graph *g, struct hy_derived *d, struct zip *z,
 	return r;
 }
 
+/* Nothing waits of an input, and it will not say more: no pair can come. */
+static bool dried_up(const struct hy_derived *d, const struct zip *z)
+{
+	if (!z->popped) {
+		hy_each_news(d, i)
+			if (!z->lanes[i].count && hy_input_ended(d, i))
+				return true;
+		return false;
+	}
+	for (uint32_t i = 0; i < z->count; i++)
+		if (!z->lanes[i].count && hy_input_ended(d, i))
+			return true;
+	return false;
+}
+
 /* When no input is too far ahead: whether another pair can come. */
 static bool goes_on(struct hy_graph *g, struct hy_derived *d, struct zip *z)
 {
-	bool over = false;
+	bool over;
 
-	for (uint32_t i = 0; i < z->count; i++) {
+	/* Ahead is who has just spoken. */
+	hy_each_news(d, i)
 		if (z->lanes[i].count > z->capacity && !shorten(g, d, z, i))
 			return false;
-		over |= !z->lanes[i].count && hy_input_ended(d, i);
-	}
+	over = dried_up(d, z);
+	z->popped = false;
 	return !over;
 }
 
@@ -212,7 +226,7 @@ static struct zip *zip_new(struct hyphae_cell *const *inputs, size_t count,
 	z = hy_many_state(inputs, bytes + words * sizeof(uint64_t));
 	if (!z)
 		return NULL;
-	z->count = (uint32_t)count;
+	z->count = z->empty = (uint32_t)count;
 	z->capacity = (uint32_t)capacity;
 	at = (uint64_t *)(z->lanes + count);
 	for (size_t i = 0; i < count; i++, at += capacity + 1) {

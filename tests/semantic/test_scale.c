@@ -18,11 +18,13 @@
 #define DEEPEST 100000
 #define WIDE 10000
 #define MANY 50000
+#define MERGED 16384
 #else
 #define DEEP 100000
 #define DEEPEST 1000000
 #define WIDE 100000
 #define MANY 1000000
+#define MERGED ((int64_t)HYPHAE_INPUTS_MAX / 4)
 #endif
 
 static int plus_one(void *ret, const void *input, void *ctx)
@@ -486,6 +488,66 @@ static void w05_combine_of_ten_thousand(void **state)
 	on_small_stack(64 * KIB, wide_combine, *state);
 }
 
+struct order {
+	int64_t calls, wrong; /* values that were not the expected one */
+};
+
+static int expect_next(const struct hyphae_signal *signal, void *ctx)
+{
+	struct order *order = ctx;
+
+	order->wrong += hyphae_int64_of(signal) != order->calls;
+	order->calls++;
+	return 0;
+}
+
+/*
+ * Each value has a wave of its own, which must not cost a look at all inputs:
+ * then this would take hours.
+ */
+static const char *wide_merge(void *arg)
+{
+	struct world *w = arg;
+	struct hyphae_cell **in =
+		calloc((size_t)MERGED, sizeof(struct hyphae_cell *));
+	struct hyphae_subscription *sub;
+	struct order order = {0, 0};
+	struct hyphae_cell *merged;
+	int64_t held = 0, i;
+
+	CHECK(in);
+	for (i = 0; i < MERGED; i++)
+		in[i] = hyphae_int64_new(w->graph, -i - 1);
+	merged = hyphae_merge(in, MERGED);
+	CHECK(merged);
+	CHECK(hyphae_int64_get(merged, &held) == 0 && held == -MERGED);
+	sub = hyphae_subscribe(merged, expect_next, &order);
+	CHECK(sub);
+	CHECK(order.calls == 1 && order.wrong == 1);
+	order = (struct order){0, 0};
+	CHECK(hyphae_batch_begin(w->graph) == 0);
+	/* In the order of the arguments, whatever that of the writes is. */
+	for (i = MERGED; i-- > 0;)
+		CHECK(hyphae_int64_set(in[i], i) == 0);
+	CHECK(hyphae_batch_end(w->graph) == 0);
+	CHECK(order.calls == MERGED && order.wrong == 0);
+	for (i = 0; i < MERGED; i++)
+		CHECK(hyphae_int64_set(in[MERGED - 1 - i], MERGED + i) == 0);
+	CHECK(order.calls == 2 * MERGED && order.wrong == 0);
+	CHECK(hyphae_unsubscribe(sub) == 0);
+	CHECK(hyphae_cell_unref(merged) == 0);
+	for (i = 0; i < MERGED; i++)
+		CHECK(hyphae_cell_unref(in[i]) == 0);
+	CHECK(live_cells(w) == 0);
+	free(in);
+	return NULL;
+}
+
+static void w05_merge_of_very_many(void **state)
+{
+	on_small_stack(64 * KIB, wide_merge, *state);
+}
+
 /* One of many cells is written: only what follows it runs. */
 static const char *unaffected(void *arg)
 {
@@ -602,6 +664,7 @@ int main(void)
 		CASE(w03_nested_scopes),
 		CASE(w04_many_subscribers),
 		CASE(w05_combine_of_ten_thousand),
+		CASE(w05_merge_of_very_many),
 		CASE(w07_unaffected_cells),
 		CASE(w09_disposals_in_one_wave),
 	};
