@@ -92,13 +92,14 @@ struct hy_label *hy_label_new(struct hy_graph *g, const char *name,
 {
 	struct hy_label *label =
 		hy_alloc_in(g->region, sizeof(*label) + length + 1);
-	char *text = (char *)(label + 1);
+	char *text;
 
-	if (label) {
-		*label = (struct hy_label){0};
-		memcpy(text, name, length);
-		text[length] = '\0';
-	}
+	if (!label)
+		return NULL;
+	text = (char *)(label + 1);
+	*label = (struct hy_label){0};
+	memcpy(text, name, length);
+	text[length] = '\0';
 	return label;
 }
 
