@@ -313,15 +313,19 @@ struct estate {
 	_Atomic unsigned int cleanups, drops, failures, made;
 };
 
+/* What this thread makes belongs to a scope, whoever's callback it is in. */
+static __thread bool in_scope;
+
 /* It wants the lock of the graph, in several ways. */
 static void clean_up(void *ctx)
 {
 	struct estate *estate = ctx;
+	int owned = in_scope ? -ESTALE : 0;
 	struct hyphae_cell *c =
 		hyphae_map(estate->alive, &hyphae_int64, same, NULL);
 
 	atomic_fetch_add(&estate->cleanups, 1);
-	if (!c || hyphae_cell_unref(c) != 0 ||
+	if (!c || hyphae_cell_unref(c) != owned ||
 	    hyphae_int64_set(estate->alive, atomic_load(&estate->made)) < 0)
 		atomic_fetch_add(&estate->failures, 1);
 }
@@ -356,7 +360,9 @@ static void *add_to_the_dead(void *ctx)
 		hyphae_unsubscribe(
 			hyphae_subscribe_options(estate->ended, &options));
 		hyphae_scope_enter(scope);
+		in_scope = true;
 		hyphae_subscribe_options(estate->alive, &options);
+		in_scope = false;
 		hyphae_scope_leave(scope);
 		hyphae_scope_on_dispose(scope, clean_up, estate);
 		if (hyphae_scope_dispose(scope) != 0 ||
