@@ -340,16 +340,9 @@ done:
 
 /* ---- the first computation ---------------------------------------------- */
 
-/*
- * Nobody knows the cell yet: nothing is compared or told.  But what its own
- * function had settled may have computed it already.
- */
-static void hold_first(struct hy_graph *g, struct hy_cell *c, uint64_t word)
+/* Nobody knows the cell yet: nothing is compared or told. */
+static void hold_first(struct hy_cell *c, uint64_t word)
 {
-	if (unlikely((c->flags & F_NO_VALUE) != F_NONE)) {
-		hy_store(g, c, c->type, word);
-		return;
-	}
 	c->word = word;
 	hy_flags_set(c, 0, F_NONE);
 }
@@ -385,7 +378,7 @@ int hy_compute_first(struct hy_graph *g, struct hy_derived *d)
 		r = run(g, d, &word);
 		hy_stretch_end(g, saved);
 		if (made_value(r))
-			hold_first(g, c, word);
+			hold_first(c, word);
 		if (r < 0)
 			hy_set_failure(g, c, r);
 	}

@@ -29,8 +29,8 @@ static NOINLINE uint64_t differs_by_function(struct hy_graph *g,
 	return !equal;
 }
 
-NOINLINE void hy_store(struct hy_graph *g, struct hy_cell *c,
-		       const struct hyphae_type *type, uint64_t word)
+static NOINLINE void store_slowly(struct hy_graph *g, struct hy_cell *c,
+				  const struct hyphae_type *type, uint64_t word)
 {
 	uint64_t old = c->word;
 
@@ -65,7 +65,7 @@ static NOINLINE struct written write_slowly(struct hy_graph *g,
 	if (changed) {
 		/* Before the old value's drop runs, unlocked. */
 		hy_flags_set(c, F_VALUE_NEW, 0);
-		hy_store(g, c, type, word);
+		store_slowly(g, c, type, word);
 	} else if (c->flags & F_BOXED) {
 		hy_box_put(g, type, hy_box_of(word));
 	}

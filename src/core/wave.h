@@ -35,9 +35,6 @@ int hy_notify(struct hy_graph *g, struct hy_cell *c,
  */
 uint64_t hy_write_value(struct hy_graph *g, struct hy_cell *c,
 			const struct hyphae_type *type, uint64_t word);
-/* The cell holds this word now, which it takes, instead of what it held. */
-void hy_store(struct hy_graph *g, struct hy_cell *c,
-	      const struct hyphae_type *type, uint64_t word);
 
 /*
  * Compute a cell.  HY_ON: let it fire if it changed, and go on with what
