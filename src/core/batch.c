@@ -98,7 +98,6 @@ static int drain_or_leave(struct hy_graph *g, struct hy_batch *batch,
 
 	while (!(*ret_drainer = hy_drain_begin(g))) {
 		bool mine = g->drainer == hy_thread_of(g);
-
 		struct hy_log *to =
 			mine ? hy_log_behind_batch(g, &batch->log) : &g->inbox;
 

@@ -163,18 +163,21 @@ void hy_cell_adopt(struct hyphae_cell *handle)
 	hy_unlock(hy_graph_of(c));
 }
 
+/* A reference that is the library's own; then the lock is let go of. */
+static void unkeep_locked(struct hy_graph *g, struct hy_cell *c)
+{
+	hy_cell_give_back(g, c);
+	hy_bury(g);
+	hy_unlock(g);
+}
+
 void hy_cell_unkeep(struct hyphae_cell *handle)
 {
 	int r;
 	struct hy_cell *c = hy_cell_lock(handle, &r);
-	struct hy_graph *g;
 
-	if (!c)
-		return;
-	g = hy_graph_of(c);
-	hy_cell_give_back(g, c);
-	hy_bury(g);
-	hy_unlock(g);
+	if (c)
+		unkeep_locked(hy_graph_of(c), c);
 }
 
 void hy_cell_undo(struct hyphae_cell *handle)
@@ -186,14 +189,15 @@ void hy_cell_undo(struct hyphae_cell *handle)
 	if (!c)
 		return;
 	g = hy_graph_of(c);
-	if (*hy_users(c))
+	if (*hy_users(c)) {
 		--*hy_users(c);
-	else if (!hy_scope_forget_cell(g, c))
-		c = NULL; /* its scope has been disposed */
-	if (c)
-		hy_cell_give_back(g, c);
-	hy_bury(g);
-	hy_unlock(g);
+	} else if (!hy_scope_forget_cell(g, c)) {
+		/* Its scope has been disposed. */
+		hy_bury(g);
+		hy_unlock(g);
+		return;
+	}
+	unkeep_locked(g, c);
 }
 
 /* ---- write --------------------------------------------------------------- */

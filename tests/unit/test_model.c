@@ -28,6 +28,8 @@
 
 #include <hyphae/hyphae.h>
 
+#include "four_graphs.h"
+
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define DEFAULT_STEPS 100000
 #else
@@ -1198,38 +1200,7 @@ static void run_programs(unsigned int flags)
 	}
 }
 
-static void thread_safe(void **state)
-{
-	(void)state;
-	run_programs(0);
-}
-
-static void single_thread(void **state)
-{
-	(void)state;
-	run_programs(HYPHAE_SINGLE_THREAD);
-}
-
-static void depth_first(void **state)
-{
-	(void)state;
-	run_programs(HYPHAE_EAGER);
-}
-
-static void depth_first_single_thread(void **state)
-{
-	(void)state;
-	run_programs(HYPHAE_EAGER | HYPHAE_SINGLE_THREAD);
-}
-
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(thread_safe),
-		cmocka_unit_test(single_thread),
-		cmocka_unit_test(depth_first),
-		cmocka_unit_test(depth_first_single_thread),
-	};
-
-	return cmocka_run_group_tests_name("model", tests, NULL, NULL);
+	return run_in_four_graphs("model", run_programs);
 }
