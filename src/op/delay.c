@@ -8,7 +8,7 @@
 
 struct item {
 	uint64_t due;
-	enum hy_news what; /* NEWS_VALUE, NEWS_ERROR or NEWS_NONE */
+	enum hy_timed_news what; /* NEWS_VALUE, NEWS_ERROR or NEWS_NONE */
 	union {
 		uint64_t word;
 		struct hy_error *error;
@@ -65,7 +65,7 @@ static void delay_clear(struct hy_graph *g, struct hy_timed *timed)
 
 /* What the input holds, as an item with references. */
 static struct item item_of(struct hy_graph *g, struct delay *s,
-			   const struct hy_derived *d, enum hy_news news)
+			   const struct hy_derived *d, enum hy_timed_news news)
 {
 	struct item item = {
 		.due = hy_after(hy_now(g), s->timed.duration),
@@ -154,7 +154,7 @@ static void note_end(struct hy_graph *g, struct delay *s,
 static int run_delay(struct hy_graph *g, struct hy_derived *d, void *out)
 {
 	struct delay *s = d->ctx;
-	enum hy_news news = hy_timed_news(d);
+	enum hy_timed_news news = hy_timed_news(d);
 	bool rang = hy_timed_rang(&s->timed);
 	struct item item = {.what = NEWS_NOTHING};
 	int outcome;

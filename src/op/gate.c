@@ -104,7 +104,7 @@ static int run_gate(struct hy_graph *g, struct hy_derived *d, void *out)
 	const struct hyphae_type *type = d->cell.type;
 	bool first = hy_timed_begin(&s->timed, d);
 	bool ended = hy_input_ended(d, 0);
-	enum hy_news news = hy_timed_news(d);
+	enum hy_timed_news news = hy_timed_news(d);
 	uint64_t stale = 0;
 	bool tells = false;
 

@@ -88,7 +88,7 @@ static int run_gather(struct hy_graph *g, struct hy_derived *d, void *out)
 {
 	struct gather *s = d->ctx;
 	bool ended = hy_input_ended(d, 0);
-	enum hy_news news = hy_timed_news(d);
+	enum hy_timed_news news = hy_timed_news(d);
 	size_t count = 0;
 	int r = HY_KEEP, rest;
 

@@ -96,14 +96,14 @@ static inline void hy_timed_stop(struct hy_graph *g, struct hy_timed *s)
 }
 
 /* What the only input brought, beside its end. */
-enum hy_news {
+enum hy_timed_news {
 	NEWS_NOTHING,
 	NEWS_VALUE,
 	NEWS_ERROR, /* for good if the cell's input is F_FAILED */
 	NEWS_NONE,  /* the error has gone, and there is no value */
 };
 
-static inline enum hy_news hy_timed_news(const struct hy_derived *d)
+static inline enum hy_timed_news hy_timed_news(const struct hy_derived *d)
 {
 	uint32_t brought = hy_brought(d, 0);
 	const struct hy_cell *input = d->fan_in->edges[0].input;

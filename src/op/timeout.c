@@ -10,7 +10,7 @@ static int run_timeout(struct hy_graph *g, struct hy_derived *d, void *out)
 	struct hy_timed *s = d->ctx;
 	bool first = hy_timed_begin(s, d);
 	bool ended = hy_input_ended(d, 0);
-	enum hy_news news = hy_timed_news(d);
+	enum hy_timed_news news = hy_timed_news(d);
 
 	if (hy_timed_rang(s))
 		return hy_timed_fail(g, d, -ETIMEDOUT);
