@@ -68,11 +68,11 @@ enum {
 const struct column columns[] = {
 	[ID] = {"ID", 8, 18, COLUMN_TRAIT, "id", of_id, NULL,
 		"the number by which probes know the cell"},
-	[NAME] = {"CELL", 24, 0, COLUMN_TEXT, "name", NULL, of_name,
+	[NAME] = {"CELL", 21, 0, COLUMN_TEXT, "name", NULL, of_name,
 		  "its name, or where it was made; #: its number"},
 	[TYPE] = {"TYPE", 12, 15, COLUMN_TEXT, "type", NULL, of_type,
 		  "the type of its value"},
-	[OP] = {"OP", 7, 1, COLUMN_TEXT, "op", NULL, of_op,
+	[OP] = {"OP", 10, 1, COLUMN_TEXT, "op", NULL, of_op,
 		"source, or the operator that computes it"},
 	[SITE] = {"SITE", 24, 16, COLUMN_TEXT, "site", NULL, of_site,
 		  "where in the program it was made"},
@@ -112,6 +112,7 @@ const struct column columns[] = {
 };
 
 const struct column *const column_cell = &columns[NAME];
+const struct column *const column_op = &columns[OP];
 
 const struct column *const table_columns[] = {
 	&columns[NAME],	     &columns[OP],	 &columns[FIRES],

@@ -45,6 +45,9 @@ struct report_order column_order(const struct column *column);
 /* The column of cells; it is always shown. */
 extern const struct column *const column_cell;
 
+/* That of operators, which takes what the longest of them needs. */
+extern const struct column *const column_op;
+
 /*
  * The cell's name, fitted to so many columns of a terminal; with `twin`,
  * because another has the same, its number behind.  One without a name goes

@@ -171,7 +171,8 @@ static void show_trust(const struct report *report, const struct view *view)
 #define CELL_LEAST 8
 #define CELL_NARROW 16
 #define CELL_WIDE 40
-/* Where that many columns are too few for CELL as it is. */
+#define OP_NARROW 7
+/* Where that many columns are too few for CELL and OP as they are. */
 #define NARROW 60
 /* For " +12" behind the titles. */
 #define MARK 4
@@ -183,16 +184,36 @@ struct layout {
 	int count, hidden;
 };
 
+/* Behind the last row that is shown. */
+static size_t shown_end(const struct report *report, const struct view *view)
+{
+	if (view->rows && view->skip + view->rows < report->count)
+		return view->skip + view->rows;
+	return report->count;
+}
+
+static bool is_narrow(const struct view *view)
+{
+	return view->width && view->width < NARROW;
+}
+
+/* The least that the column takes on a line of that width. */
+static int least_width(const struct view *view, const struct column *column)
+{
+	return column == column_op && is_narrow(view) ? OP_NARROW
+						      : column->width;
+}
+
 static int cell_width(const struct view *view)
 {
 	int width = column_cell->width;
 
 	if (!view->width)
 		return CELL_WIDE;
-	if (view->width < NARROW)
+	if (is_narrow(view))
 		width = CELL_NARROW;
 	if (view->sort && view->sort != column_cell) {
-		int room = view->width - 1 - view->sort->width;
+		int room = view->width - 1 - least_width(view, view->sort);
 
 		if (room >= CELL_LEAST + MARK)
 			room -= MARK;
@@ -204,8 +225,24 @@ static int cell_width(const struct view *view)
 	return width > 1 ? width : 1;
 }
 
+/* What the longest operator of the rows that are shown needs, or OP_NARROW. */
+static int op_width(const struct report *report, const struct view *view)
+{
+	size_t end = shown_end(report, view), i;
+	int most = OP_NARROW;
+
+	for (i = view->skip; i < end; i++) {
+		int length = (int)strlen(report->rows[i].op);
+
+		if (length > most)
+			most = length;
+	}
+	return most;
+}
+
 /* The one with the next rank that still fits; NULL if none does. */
-static const struct column *next_by_rank(const bool *taken, int room)
+static const struct column *next_by_rank(const struct view *view,
+					 const bool *taken, int room)
 {
 	const struct column *best = NULL;
 	int i;
@@ -213,7 +250,7 @@ static const struct column *next_by_rank(const bool *taken, int room)
 	for (i = 0; table_columns[i]; i++) {
 		const struct column *column = table_columns[i];
 
-		if (!taken[i] && column->width < room &&
+		if (!taken[i] && least_width(view, column) < room &&
 		    (!best || column->rank < best->rank))
 			best = column;
 	}
@@ -229,37 +266,58 @@ static int position(const struct column *column)
 	return at;
 }
 
+/* Widen up to `most`, with what is left over. */
+static void widen(int *width, int most, int *room)
+{
+	int more = most - *width;
+
+	if (more > *room)
+		more = *room;
+	if (more > 0) {
+		*width += more;
+		*room -= more;
+	}
+}
+
 /*
  * CELL and the column that sorts, then by rank, while there is room.  What
- * is left over makes the names longer.
+ * is left over, also by operators that are short, makes operators and names
+ * longer.
  */
-static void lay_out(struct layout *layout, const struct view *view)
+static void lay_out(struct layout *layout, const struct report *report,
+		    const struct view *view)
 {
 	bool taken[COLUMNS_MOST] = {false};
-	int cell = cell_width(view), room, i;
+	int cell = cell_width(view), op = least_width(view, column_op);
+	int op_most = op_width(report, view), room, i;
 	const struct column *column = view->sort;
 
 	room = view->width ? view->width - cell - MARK : COLUMNS_MOST * 100;
 	taken[position(column_cell)] = true;
 	if (!column || column == column_cell)
-		column = next_by_rank(taken, room);
-	for (; column; column = next_by_rank(taken, room)) {
+		column = next_by_rank(view, taken, room);
+	for (; column; column = next_by_rank(view, taken, room)) {
 		taken[position(column)] = true;
-		room -= 1 + column->width;
+		room -= 1 + least_width(view, column);
 	}
-	if (view->width && room > 0)
-		cell += cell + room < CELL_WIDE ? room : CELL_WIDE - cell;
+	if (taken[position(column_op)]) {
+		room += op - OP_NARROW;
+		op = OP_NARROW;
+		widen(&op, op_most, &room);
+	}
+	widen(&cell, CELL_WIDE, &room);
 	layout->count = layout->hidden = 0;
 	for (i = 0; table_columns[i]; i++) {
 		if (!taken[i]) {
 			layout->hidden++;
 			continue;
 		}
-		layout->shown[layout->count] = table_columns[i];
-		layout->widths[layout->count++] =
-			table_columns[i] == column_cell
-				? cell
-				: table_columns[i]->width;
+		column = table_columns[i];
+		layout->shown[layout->count] = column;
+		layout->widths[layout->count++] = column == column_cell ? cell
+						  : column == column_op
+							  ? op
+							  : column->width;
 	}
 }
 
@@ -360,11 +418,9 @@ static bool *find_twins(const struct row *rows, size_t count)
 static void show_rows(const struct report *report, const struct view *view,
 		      const struct layout *layout)
 {
-	size_t end = report->count, i;
+	size_t end = shown_end(report, view), i;
 	bool *twins;
 
-	if (view->rows && view->skip + view->rows < end)
-		end = view->skip + view->rows;
 	if (view->skip >= end)
 		return;
 	twins = find_twins(report->rows + view->skip, end - view->skip);
@@ -379,7 +435,7 @@ void view_lines(const struct report *report, const struct view *view)
 	struct line more = {.used = 0};
 	struct layout layout;
 
-	lay_out(&layout, view);
+	lay_out(&layout, report, view);
 	if (!view->brief) {
 		show_head(report, view);
 		show_sums(report, view);

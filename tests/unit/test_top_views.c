@@ -227,6 +227,52 @@ static void narrow_terminals(void **test)
 	show(&report, (struct view){.width = 1, .sort = column_find("p99")});
 }
 
+/* The column is as wide as what is shown needs, at the cost of names. */
+static void operators_have_room(void **test)
+{
+	struct report report = sample();
+	struct row ops[] = {rows[0], rows[0], rows[0], rows[0]};
+	struct view view = {.width = 80, .brief = true};
+
+	(void)test;
+	ops[0].op = "computed";
+	ops[1].op = "with_latest_from";
+	ops[2].op = "switch_map";
+	ops[3].op = "source";
+	ops[1].name = ops[2].name = ops[3].name = "a name of four words";
+	report.rows = ops;
+	report.count = report.active = 4;
+	show(&report, view);
+	assert_string_equal(
+		text,
+		"CELL                  OP             FIRES  REFIRE%   UNCHGD"
+		"    SELF     P99 +13|\n"
+		"net.rate              computed        1000     25.0        9"
+		"  2.60ms  12.0us|\n"
+		"a name of four w~ #10 with_late~      1000     25.0        9"
+		"  2.60ms  12.0us|\n"
+		"a name of four w~ #10 switch_map      1000     25.0        9"
+		"  2.60ms  12.0us|\n"
+		"a name of four w~ #10 source          1000     25.0        9"
+		"  2.60ms  12.0us|\n");
+	/* With more room all of it. */
+	view.width = 123;
+	show(&report, view);
+	assert_non_null(strstr(text, "#10 with_latest_from "));
+	view.width = 0;
+	show(&report, view);
+	assert_non_null(strstr(text, " with_latest_from "));
+	/* With less, it is cut before the name is. */
+	view.width = 40;
+	show(&report, view);
+	assert_non_null(strstr(text, " compute~ "));
+	/* What is scrolled away needs no room. */
+	view.width = 80;
+	view.skip = 3;
+	show(&report, view);
+	assert_non_null(strstr(text, "CELL                     OP          "));
+}
+
 /* By their numbers; one without a name also by where it was made. */
 static void cells_of_one_name(void **test)
 {
@@ -594,6 +640,7 @@ int main(void)
 		cmocka_unit_test(eighty_columns),
 		cmocka_unit_test(what_sorts_is_shown),
 		cmocka_unit_test(narrow_terminals),
+		cmocka_unit_test(operators_have_room),
 		cmocka_unit_test(cells_of_one_name),
 		cmocka_unit_test(what_was_not_measured),
 		cmocka_unit_test(states_are_in_the_head),
