@@ -133,8 +133,10 @@ hyphae_buffer_time_at(struct hyphae_cell *input, uint64_t period_ns,
 
 /*
  * Everything `delay_ns` later, in order: values, also the one held at first,
- * recoverable errors, and completion; but a failure for good at once, and
- * what waits is dropped.
+ * recoverable errors, and that one is over without a value, which counts as an
+ * error here; and completion; but a failure for good at once, and what waits
+ * is dropped.  With 0 it is told when the clock is next advanced, also by 0.
+ * When its timer runs, all that is due by then is told, a wave each.
  *
  * At most `capacity` (1 to HYPHAE_CAPACITY_MAX) values and errors wait; what
  * comes to a full queue meets `policy`: DROP_OLDEST, DROP_NEWEST, LATEST, or

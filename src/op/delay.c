@@ -99,12 +99,17 @@ static bool enqueue(struct hy_graph *g, struct delay *s, struct item item)
 	return true;
 }
 
+/* A timer that is started already keeps its turn among those of its moment. */
 static void ring_for_first(struct hy_graph *g, struct delay *s)
 {
-	if (s->count)
-		hy_timed_at(g, &s->timed, at(s, 0)->due);
-	else if (s->ending)
-		hy_timed_at(g, &s->timed, s->end_due);
+	const struct hy_timer *t = &s->timed.timer;
+	uint64_t due;
+
+	if (!s->count && !s->ending)
+		return;
+	due = s->count ? at(s, 0)->due : s->end_due;
+	if (!hy_timer_armed(t) || t->due != due)
+		hy_timed_at(g, &s->timed, due);
 }
 
 /* Time has come for some: they are told one a wave, and the end after them. */

@@ -16,7 +16,7 @@ static int run_timeout(struct hy_graph *g, struct hy_derived *d, void *out)
 		return hy_timed_fail(g, d, -ETIMEDOUT);
 	if (ended)
 		hy_timed_stop(g, s);
-	else if (first || news != NEWS_NOTHING)
+	else if (first || news == NEWS_VALUE || news == NEWS_ERROR)
 		hy_timed_after(g, s, s->duration);
 	if (news == NEWS_ERROR || news == NEWS_NONE)
 		return hy_timed_trouble(g, d);

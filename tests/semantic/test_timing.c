@@ -350,6 +350,30 @@ static void t09_late_but_in_order(void **state)
 	assert_int_equal(hyphae_clock_unref(clock), 0);
 }
 
+/* Its timer is started for the first that waits, not again for the next. */
+static void t09_delay_keeps_its_turn(void **state)
+{
+	struct world *w = *state;
+	struct hyphae_clock *clock = marble_clock(w);
+	struct hyphae_cell *e =
+		keep(w, hyphae_event_new(w->graph, &hyphae_int64));
+	struct hyphae_cell *d =
+		keep(w, hyphae_delay(e, 10, 8, HYPHAE_OVERFLOW_FAIL));
+	struct hyphae_cell *after, *both[2];
+	struct log *seen;
+
+	put(e, 7);
+	after = keep(w, hyphae_after(w->graph, 10));
+	both[0] = after;
+	both[1] = d;
+	seen = follow(w, keep(w, hyphae_merge(both, 2)));
+	assert_int_equal(hyphae_clock_advance(clock, 3), 0);
+	put(e, 8);
+	assert_int_equal(hyphae_clock_advance(clock, 10), 0);
+	assert_log(seen, "7,1,8");
+	marble_clock_done(clock);
+}
+
 /* ---- timeout --------------------------------------------------------------- */
 
 static void t12_timeout(void **state)
@@ -364,6 +388,37 @@ static void t12_timeout(void **state)
 	marble(*state, timeout4, "a--b|", "a--b|");
 	marble(*state, timeout4, "a--#", "a--#");
 	marble(*state, timeout4, "a--!--b-----", "a--!--b---#");
+}
+
+static int but_13(const void *value, void *ctx)
+{
+	(void)ctx;
+	return *(const int64_t *)value == 13 ? -EIO : 1;
+}
+
+/* That an error is over, but with no value in its place, is silence. */
+static void t12_timeout_hears_no_loss(void **state)
+{
+	struct world *w = *state;
+	struct hyphae_clock *clock = marble_clock(w);
+	struct hyphae_cell *a = source(w, 1);
+	struct hyphae_cell *some = keep(w, hyphae_filter(a, but_13, NULL));
+	struct hyphae_cell *few = keep(w, hyphae_skip(some, 9));
+	struct hyphae_cell *t = keep(w, timeout4(few));
+	struct log *seen = follow(w, t);
+	int64_t got;
+
+	pass(clock, 1);
+	put(a, 13);
+	assert_log(seen, "E(-5)");
+	pass(clock, 1);
+	put(a, 2);
+	assert_int_equal(hyphae_int64_get(t, &got), -ENODATA);
+	pass(clock, 2);
+	assert_log(seen, "E(-5)");
+	pass(clock, 1);
+	assert_log(seen, "E(-5),E(-110)!");
+	marble_clock_done(clock);
 }
 
 static void t12_timeout_lets_go(void **state)
@@ -837,12 +892,14 @@ int main(void)
 		CASE(t08_audit),
 		CASE(t09_delay),
 		CASE(t09_late_but_in_order),
+		CASE(t09_delay_keeps_its_turn),
 		CASE(t10_delay_and_error),
 		CASE(t10_delay_overflow),
 		CASE(t10_delay_counts_what_it_drops),
 		CASE(t11_sample_time),
 		CASE(t11_no_timer_for_nothing),
 		CASE(t12_timeout),
+		CASE(t12_timeout_hears_no_loss),
 		CASE(t12_timeout_lets_go),
 		CASE(t14_buffer_time),
 		CASE(t14_buffer_that_is_full),
