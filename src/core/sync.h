@@ -39,7 +39,7 @@ struct hy_self {
 	struct hy_pass *last_pass;  /* its report waits to be taken */
 	struct hy_scope *scope;	    /* entered last; scope.c */
 	struct hy_tracker *tracker; /* of the run that notes its reads */
-	struct hy_floor floor;	    /* in a function of op/switch.c */
+	struct hy_floor floor;	    /* in a function that op/inner.c calls */
 	struct hy_watcher *watcher; /* its block of records; watch.c */
 	struct hy_anchor anchor;
 	uint32_t draining;     /* shared graphs whose drainer it is */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Cells of cells: switch_map, merge_map, retry.
+ * Cells of cells: switch_map and merge_map.
  *
  * Each is two cells.  The *selector* follows the outer cell and calls the
  * user's function, which gives an inner cell; what that function makes lies in
@@ -11,96 +11,7 @@
 #include <errno.h>
 
 #include "base/alloc.h"
-#include "core/derive.h"
-#include "core/lazy.h"
-#include "core/queue.h"
-#include "core/release.h"
-#include "core/scope.h"
-#include "core/wave.h"
-
-/* What one call of the user's function gave. */
-struct inner {
-	struct hyphae_scope *scope; /* of what it made; may be stale */
-	struct hy_cell *cell;	    /* held; NULL: nothing */
-	int64_t number;		    /* of the call: the least is the oldest */
-};
-
-typedef struct hyphae_cell *(*make_fn)(void *call);
-
-static int check_inner(struct hy_graph *g, const struct hyphae_cell *handle,
-		       const struct hyphae_type *type)
-{
-	struct hy_cell *c = hy_cell(handle);
-
-	if (!handle)
-		return errno > 0 && errno <= HYPHAE_ERRNO_MAX ? -errno
-							      : -EINVAL;
-	if (!c)
-		return -ESTALE;
-	if (hy_graph_of(c) != g)
-		return -EXDEV;
-	if (c->flags & F_DEAD)
-		return -ESTALE;
-	return c->type == type ? 0 : -EINVAL;
-}
-
-static void dispose(struct hy_graph *g, struct hyphae_scope *scope)
-{
-	struct hy_unlocked saved;
-
-	if (!scope)
-		return;
-	saved = hy_guard_begin(g);
-	hyphae_scope_dispose(scope);
-	hy_guard_end(g, saved);
-}
-
-static void inner_drop(struct hy_graph *g, struct inner *inner)
-{
-	struct hyphae_scope *scope = inner->scope;
-	struct hy_cell *c = inner->cell;
-
-	inner->scope = NULL;
-	inner->cell = NULL;
-	if (c)
-		hy_let_go(g, c);
-	dispose(g, scope);
-}
-
-/* Call make(call); what it makes lies above `height`. */
-static int inner_make(struct hy_graph *g, struct inner *inner, make_fn make,
-		      void *call, uint32_t height,
-		      const struct hyphae_type *type)
-{
-	struct hy_floor floor = hy_self.floor;
-	struct hyphae_cell *handle;
-	int r;
-
-	inner->cell = NULL;
-	inner->scope = hy_scope_open(g);
-	if (!inner->scope)
-		return -ENOMEM;
-	if (floor.graph != g || floor.height < height)
-		hy_self.floor = (struct hy_floor){g, height};
-	g->making++;
-	hy_call_begin(g);
-	errno = 0;
-	handle = make(call);
-	r = handle ? 0 : errno;
-	hy_call_end(g);
-	g->making--;
-	hy_self.floor = floor;
-	hy_scope_close(g, inner->scope);
-	errno = r;
-	r = check_inner(g, handle, type);
-	if (r == 0)
-		inner->cell = hy_hold(hy_cell(handle));
-	else
-		inner_drop(g, inner);
-	return r;
-}
-
-/* ---- switch_map and merge_map -------------------------------------------------- */
+#include "op/inner.h"
 
 struct flatten {
 	hyphae_switch_fn fn;
@@ -116,7 +27,7 @@ struct flatten {
 	 * The inner of input i of the cell is inners[i]; 0, where the
 	 * selector is, holds the one that is not linked yet.
 	 */
-	struct inner *inners;
+	struct hy_inner *inners;
 	size_t capacity;
 };
 
@@ -143,12 +54,12 @@ static void flatten_unref(struct flatten *s)
 /* Inner i is over: the cell lets go of it, and what was made for it goes. */
 static void leave(struct hy_graph *g, struct flatten *s, uint32_t i)
 {
-	struct inner inner = s->inners[i];
+	struct hy_inner inner = s->inners[i];
 
-	s->inners[i] = (struct inner){0};
+	s->inners[i] = (struct hy_inner){0};
 	if (i && s->cell && i < s->cell->fan_in->count)
 		hy_link_remove(g, s->cell, i);
-	inner_drop(g, &inner);
+	hy_inner_drop(g, &inner);
 }
 
 static void leave_all(struct hy_graph *g, struct flatten *s)
@@ -172,7 +83,7 @@ static int select_next(struct hy_graph *g, struct hy_derived *d, void *out)
 	struct flatten *s = d->ctx;
 	struct call call = {s, hy_input_value(d, 0)};
 	struct hy_cut from = hy_cut_begin(g);
-	struct inner inner;
+	struct hy_inner inner;
 	int r;
 
 	if (s->one) {
@@ -180,7 +91,7 @@ static int select_next(struct hy_graph *g, struct hy_derived *d, void *out)
 		hy_cut_end(g, &from);
 	} else if (count_inners(s) >= s->max)
 		return -ENOBUFS;
-	r = inner_make(g, &inner, call_fn, &call, d->cell.height, s->type);
+	r = hy_inner_make(g, &inner, call_fn, &call, d->cell.height, s->type);
 	if (r)
 		return r;
 	if (s->inners[0].cell) /* never linked: the cell was not computed */
@@ -251,13 +162,13 @@ static const struct hy_op op_selector = {
 static bool reserve(struct hy_region *region, struct flatten *s, uint32_t i)
 {
 	size_t had = s->capacity;
-	struct inner *inners = hy_reserve_in(region, s->inners, &s->capacity,
-					     i + 1u, sizeof(*inners));
+	struct hy_inner *inners = hy_reserve_in(region, s->inners, &s->capacity,
+						i + 1u, sizeof(*inners));
 
 	if (!inners)
 		return false;
 	for (size_t at = had; at < s->capacity; at++)
-		inners[at] = (struct inner){0};
+		inners[at] = (struct hy_inner){0};
 	s->inners = inners;
 	return true;
 }
@@ -288,7 +199,7 @@ static int link_inner(struct hy_graph *g, struct hy_derived *d,
 	if (i < 0)
 		return i;
 	s->inners[i] = s->inners[0];
-	s->inners[0] = (struct inner){0};
+	s->inners[0] = (struct hy_inner){0};
 	return hy_must_settle(g, d) ? HY_KEEP : 0;
 }
 
@@ -302,7 +213,7 @@ static int link_again(struct hy_graph *g, struct hy_derived *d,
 	bool raised = false;
 
 	for (uint32_t i = d->fan_in->count; i < s->capacity; i++) {
-		struct inner inner = s->inners[i];
+		struct hy_inner inner = s->inners[i];
 		int at;
 
 		if (!inner.cell)
@@ -315,7 +226,7 @@ static int link_again(struct hy_graph *g, struct hy_derived *d,
 		}
 		if (at < 0)
 			return at;
-		s->inners[i] = (struct inner){0};
+		s->inners[i] = (struct hy_inner){0};
 		s->inners[at] = inner;
 	}
 	s->parted = false;
@@ -330,11 +241,11 @@ static void part(struct hy_graph *g, struct hy_derived *d)
 
 	(void)g;
 	for (uint32_t i = 1; i < s->capacity; i++) {
-		struct inner inner = s->inners[i];
+		struct hy_inner inner = s->inners[i];
 
 		if (!inner.cell)
 			continue;
-		s->inners[i] = (struct inner){0};
+		s->inners[i] = (struct hy_inner){0};
 		s->inners[at++] = inner;
 	}
 	s->parted = true;
@@ -347,23 +258,6 @@ static int link_inners(struct hy_graph *g, struct hy_derived *d,
 	int r = s->parted ? link_again(g, d, s) : 0;
 
 	return r ? r : link_inner(g, d, s);
-}
-
-/* Input i has brought something, or has ended: what to tell of it. */
-static int hear(struct hy_graph *g, struct hy_derived *d, uint32_t i, void *out)
-{
-	uint32_t brought = hy_take(d, i);
-
-	if (!(brought & MARK_VALUE))
-		return HY_KEEP;
-	if (hy_holds_error(d, i)) {
-		hy_pass_error(g, d, i);
-		return HY_KEEP;
-	}
-	if (!hy_holds_value(d, i))
-		return HY_KEEP;
-	*(uint64_t *)out = hy_input_word(d, i);
-	return HY_VALUE;
 }
 
 /*
@@ -404,7 +298,7 @@ static int run_switch(struct hy_graph *g, struct hy_derived *d, void *out)
 	r = link_inners(g, d, s);
 	if (r)
 		return r < 0 ? r : HY_KEEP;
-	r = d->fan_in->count < 2 ? HY_KEEP : hear(g, d, 1, out);
+	r = d->fan_in->count < 2 ? HY_KEEP : hy_inner_hear(g, d, 1, out);
 	return r | switch_end(d);
 }
 
@@ -432,7 +326,7 @@ static int hear_one(struct hy_graph *g, struct hy_derived *d, struct flatten *s,
 {
 	bool more;
 	uint32_t speaks = who_speaks(d, s, &more);
-	int r = speaks ? hear(g, d, speaks, out) : HY_KEEP;
+	int r = speaks ? hy_inner_hear(g, d, speaks, out) : HY_KEEP;
 
 	if (d->cell.flags & F_FAILED)
 		return HY_KEEP;
@@ -627,159 +521,4 @@ struct hyphae_cell *hyphae_merge_events_at(struct hyphae_cell *outer,
 					   void *ctx, const char *site)
 {
 	return flatten(&op_merge_events, outer, type, fn, ctx, max, site);
-}
-
-/* ---- retry ----------------------------------------------------------------------- */
-
-struct retry {
-	hyphae_retry_fn fn;
-	void *ctx;
-	size_t retries;
-	size_t tried;
-	struct inner inner;
-};
-
-static struct hyphae_cell *call_retry(void *arg)
-{
-	struct retry *s = arg;
-
-	return s->fn(s->tried++, s->ctx);
-}
-
-static void leave_try(struct hy_graph *g, struct hy_derived *d, struct retry *s)
-{
-	struct hy_cut from = hy_cut_begin(g);
-
-	if (d->fan_in->count)
-		hy_link_remove(g, d, 0);
-	inner_drop(g, &s->inner);
-	hy_cut_end(g, &from);
-}
-
-/* Make and follow the next try.  0, HY_KEEP (not now) or an error. */
-static int next_try(struct hy_graph *g, struct hy_derived *d, struct retry *s)
-{
-	bool raised = false;
-	int r;
-
-	if (!s->inner.cell) {
-		r = inner_make(g, &s->inner, call_retry, s, 0, d->cell.type);
-		if (r)
-			return r;
-	}
-	r = hy_link_add(g, d, s->inner.cell, &raised);
-	if (r < 0)
-		return r;
-	return hy_must_settle(g, d) ? HY_KEEP : 0;
-}
-
-/* What the try that is followed has brought. */
-static int hear_try(struct hy_graph *g, struct hy_derived *d, void *out)
-{
-	int r = hear(g, d, 0, out);
-
-	return hy_input_ended(d, 0) && !(d->cell.flags & F_FAILED) ? r | HY_END
-								   : r;
-}
-
-static int run_retry(struct hy_graph *g, struct hy_derived *d, void *out)
-{
-	struct retry *s = d->ctx;
-	int r;
-
-	for (;;) {
-		if (!d->fan_in->count) {
-			r = next_try(g, d, s);
-			if (r == HY_KEEP)
-				return r;
-		} else {
-			r = 0;
-		}
-		if (r == 0 && !hy_holds_error(d, 0))
-			return hear_try(g, d, out);
-		if (s->tried > s->retries)
-			break;
-		leave_try(g, d, s);
-	}
-	if (r == 0) /* the last one's error, which may heal */
-		return hear_try(g, d, out);
-	hy_set_error(g, &d->cell, hy_error_new(r, ""), true);
-	return HY_KEEP;
-}
-
-static void free_retry(struct hy_graph *g, struct hy_derived *d)
-{
-	struct retry *s = d->ctx;
-
-	inner_drop(g, &s->inner);
-	hy_free(s);
-}
-
-static void reset_retry(struct hy_graph *g, struct hy_derived *d)
-{
-	struct retry *s = d->ctx;
-
-	inner_drop(g, &s->inner);
-	s->tried = 0;
-}
-
-static const struct hy_op op_retry = {
-	.name = "retry",
-	.run = run_retry,
-	.free = free_retry,
-	.reset = reset_retry,
-	.flags = OP_SIGNALS | OP_SHARES | OP_DYNAMIC | OP_KEEPS,
-};
-
-static const struct hy_op op_retry_events = {
-	.name = "retry_events",
-	.run = run_retry,
-	.free = free_retry,
-	.reset = reset_retry,
-	.flags = OP_SIGNALS | OP_SHARES | OP_DYNAMIC | OP_KEEPS | OP_EVENT,
-};
-
-static struct hyphae_cell *retry(const struct hy_op *op,
-				 struct hyphae_graph *graph,
-				 const struct hyphae_type *type, size_t retries,
-				 hyphae_retry_fn fn, void *ctx,
-				 const char *site)
-{
-	struct hy_order order = {
-		.graph = hy_graph(graph), .op = op, .type = type, .site = site};
-	struct hyphae_cell *cell;
-	struct retry *s;
-
-	if (!order.graph || !fn) {
-		errno = order.graph ? EINVAL : -hy_bad_handle(graph);
-		return NULL;
-	}
-	order.ctx = s = hy_zalloc_in(order.graph->region, sizeof(*s));
-	if (!s) {
-		errno = ENOMEM;
-		return NULL;
-	}
-	s->fn = fn;
-	s->ctx = ctx;
-	s->retries = retries;
-	cell = hy_order(&order);
-	if (!cell)
-		hy_free(s);
-	return cell;
-}
-
-struct hyphae_cell *hyphae_retry_at(struct hyphae_graph *graph,
-				    const struct hyphae_type *type,
-				    size_t retries, hyphae_retry_fn fn,
-				    void *ctx, const char *site)
-{
-	return retry(&op_retry, graph, type, retries, fn, ctx, site);
-}
-
-struct hyphae_cell *hyphae_retry_events_at(struct hyphae_graph *graph,
-					   const struct hyphae_type *type,
-					   size_t retries, hyphae_retry_fn fn,
-					   void *ctx, const char *site)
-{
-	return retry(&op_retry_events, graph, type, retries, fn, ctx, site);
 }
