@@ -50,8 +50,7 @@ int hy_inner_make(struct hy_graph *g, struct hy_inner *inner, hy_make_fn make,
 	struct hyphae_cell *handle;
 	int r;
 
-	inner->cell = NULL;
-	inner->scope = hy_scope_open(g);
+	*inner = (struct hy_inner){.scope = hy_scope_open(g)};
 	if (!inner->scope)
 		return -ENOMEM;
 	if (floor.graph != g || floor.height < height)
@@ -74,13 +73,9 @@ int hy_inner_make(struct hy_graph *g, struct hy_inner *inner, hy_make_fn make,
 	return r;
 }
 
-int hy_inner_hear(struct hy_graph *g, struct hy_derived *d, uint32_t i,
-		  void *out)
+int hy_inner_say(struct hy_graph *g, struct hy_derived *d, uint32_t i,
+		 void *out)
 {
-	uint32_t brought = hy_take(d, i);
-
-	if (!(brought & MARK_VALUE))
-		return HY_KEEP;
 	if (hy_holds_error(d, i)) {
 		hy_pass_error(g, d, i);
 		return HY_KEEP;
@@ -89,4 +84,11 @@ int hy_inner_hear(struct hy_graph *g, struct hy_derived *d, uint32_t i,
 		return HY_KEEP;
 	*(uint64_t *)out = hy_input_word(d, i);
 	return HY_VALUE;
+}
+
+int hy_inner_hear(struct hy_graph *g, struct hy_derived *d, uint32_t i,
+		  void *out)
+{
+	return hy_take(d, i) & MARK_VALUE ? hy_inner_say(g, d, i, out)
+					  : HY_KEEP;
 }

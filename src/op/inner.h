@@ -15,6 +15,7 @@ struct hy_inner {
 	struct hyphae_scope *scope; /* of what it made; may be stale */
 	struct hy_cell *cell;	    /* held; NULL: nothing */
 	int64_t number;		    /* of the call: the least is the oldest */
+	bool waits;		    /* for its turn, in a merge_map */
 };
 
 typedef struct hyphae_cell *(*hy_make_fn)(void *call);
@@ -25,6 +26,9 @@ int hy_inner_make(struct hy_graph *g, struct hy_inner *inner, hy_make_fn make,
 /* Let go of the cell, and of what was made for it; there may be neither. */
 void hy_inner_drop(struct hy_graph *g, struct hy_inner *inner);
 
+/* What input i holds is told. */
+int hy_inner_say(struct hy_graph *g, struct hy_derived *d, uint32_t i,
+		 void *out);
 /* Input i has brought something, or has ended: what to tell of it. */
 int hy_inner_hear(struct hy_graph *g, struct hy_derived *d, uint32_t i,
 		  void *out);

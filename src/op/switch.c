@@ -29,6 +29,11 @@ struct flatten {
 	 */
 	struct hy_inner *inners;
 	size_t capacity;
+	uint32_t count; /* those that are there */
+	/* merge_map: inputs that have something to say; a heap by age. */
+	uint32_t *waiting;
+	size_t waiting_capacity;
+	uint32_t nwaiting;
 };
 
 struct call {
@@ -48,6 +53,7 @@ static void flatten_unref(struct flatten *s)
 	if (--s->refs)
 		return;
 	hy_free(s->inners);
+	hy_free(s->waiting);
 	hy_free(s);
 }
 
@@ -57,6 +63,7 @@ static void leave(struct hy_graph *g, struct flatten *s, uint32_t i)
 	struct hy_inner inner = s->inners[i];
 
 	s->inners[i] = (struct hy_inner){0};
+	s->count -= inner.cell != NULL;
 	if (i && s->cell && i < s->cell->fan_in->count)
 		hy_link_remove(g, s->cell, i);
 	hy_inner_drop(g, &inner);
@@ -64,17 +71,9 @@ static void leave(struct hy_graph *g, struct flatten *s, uint32_t i)
 
 static void leave_all(struct hy_graph *g, struct flatten *s)
 {
+	s->nwaiting = 0;
 	for (size_t i = s->capacity; i-- > 0;)
 		leave(g, s, (uint32_t)i);
-}
-
-static uint32_t count_inners(const struct flatten *s)
-{
-	uint32_t count = 0;
-
-	for (size_t i = 0; i < s->capacity; i++)
-		count += s->inners[i].cell != NULL;
-	return count;
 }
 
 /* The selector: one more inner, or another one. */
@@ -89,7 +88,7 @@ static int select_next(struct hy_graph *g, struct hy_derived *d, void *out)
 	if (s->one) {
 		leave_all(g, s);
 		hy_cut_end(g, &from);
-	} else if (count_inners(s) >= s->max)
+	} else if (s->count >= s->max)
 		return -ENOBUFS;
 	r = hy_inner_make(g, &inner, call_fn, &call, d->cell.height, s->type);
 	if (r)
@@ -98,6 +97,7 @@ static int select_next(struct hy_graph *g, struct hy_derived *d, void *out)
 		leave(g, s, 0);
 	inner.number = ++s->calls;
 	s->inners[0] = inner;
+	s->count++;
 	*(int64_t *)out = inner.number;
 	return HY_VALUE;
 }
@@ -161,10 +161,17 @@ static const struct hy_op op_selector = {
 /* Room for an inner at input i; in the region, the first time. */
 static bool reserve(struct hy_region *region, struct flatten *s, uint32_t i)
 {
-	size_t had = s->capacity;
-	struct hy_inner *inners = hy_reserve_in(region, s->inners, &s->capacity,
-						i + 1u, sizeof(*inners));
+	size_t had = s->capacity, want = i + 1u;
+	uint32_t *waiting =
+		hy_reserve_in(region, s->waiting, &s->waiting_capacity, want,
+			      sizeof(*waiting));
+	struct hy_inner *inners;
 
+	if (!waiting)
+		return false;
+	s->waiting = waiting;
+	inners = hy_reserve_in(region, s->inners, &s->capacity, want,
+			       sizeof(*inners));
 	if (!inners)
 		return false;
 	for (size_t at = had; at < s->capacity; at++)
@@ -240,11 +247,13 @@ static void part(struct hy_graph *g, struct hy_derived *d)
 	uint32_t at = 1;
 
 	(void)g;
+	s->nwaiting = 0;
 	for (uint32_t i = 1; i < s->capacity; i++) {
 		struct hy_inner inner = s->inners[i];
 
 		if (!inner.cell)
 			continue;
+		inner.waits = false;
 		s->inners[i] = (struct hy_inner){0};
 		s->inners[at++] = inner;
 	}
@@ -302,39 +311,93 @@ static int run_switch(struct hy_graph *g, struct hy_derived *d, void *out)
 	return r | switch_end(d);
 }
 
-/* Who has something to say, the oldest inner first; 0: nobody. */
-static uint32_t who_speaks(const struct hy_derived *d, const struct flatten *s,
-			   bool *ret_more)
-{
-	uint32_t oldest = 0;
+/* ---- merge_map: one after the other, the oldest inner first ------------- */
 
-	*ret_more = false;
-	for (uint32_t i = 1; i < d->fan_in->count; i++) {
-		if (!d->fan_in->edges[i].input ||
-		    !(hy_brought(d, i) & MARK_VALUE))
-			continue;
-		*ret_more |= oldest != 0;
-		if (!oldest || s->inners[i].number < s->inners[oldest].number)
-			oldest = i;
+static bool is_older(const struct flatten *s, uint32_t a, uint32_t b)
+{
+	return s->inners[a].number < s->inners[b].number;
+}
+
+/* Input i has something to say. */
+static void wait_turn(struct flatten *s, uint32_t i)
+{
+	uint32_t at = s->nwaiting++;
+
+	while (at && is_older(s, i, s->waiting[(at - 1) / 2])) {
+		s->waiting[at] = s->waiting[(at - 1) / 2];
+		at = (at - 1) / 2;
 	}
+	s->waiting[at] = i;
+	s->inners[i].waits = true;
+}
+
+/* Whose turn it is; somebody waits. */
+static uint32_t take_turn(struct flatten *s)
+{
+	uint32_t oldest = s->waiting[0], last = s->waiting[--s->nwaiting];
+	uint32_t at = 0, child;
+
+	while ((child = 2 * at + 1) < s->nwaiting) {
+		if (child + 1 < s->nwaiting &&
+		    is_older(s, s->waiting[child + 1], s->waiting[child]))
+			child++;
+		if (!is_older(s, s->waiting[child], last))
+			break;
+		s->waiting[at] = s->waiting[child];
+		at = child;
+	}
+	s->waiting[at] = last;
+	s->inners[oldest].waits = false;
 	return oldest;
+}
+
+static void line_up(struct hy_derived *d, struct flatten *s)
+{
+	hy_each_news(d, i) {
+		if (!i || !(hy_brought(d, i) & MARK_VALUE))
+			continue;
+		hy_take(d, i);
+		if (!s->inners[i].waits)
+			wait_turn(s, i);
+	}
+}
+
+static int speak(struct hy_graph *g, struct hy_derived *d, struct flatten *s,
+		 void *out)
+{
+	uint32_t i = take_turn(s);
+	int r = hy_inner_say(g, d, i, out);
+
+	if (hy_input_ended(d, i)) /* that is all that it has left to say */
+		hy_news_add(d, i, MARK_END);
+	return r;
+}
+
+/* Those that have ended, when they have said everything. */
+static void leave_ended(struct hy_graph *g, struct hy_derived *d,
+			struct flatten *s)
+{
+	hy_each_news(d, i) {
+		if (!i || hy_brought(d, i) & MARK_VALUE)
+			continue;
+		hy_take(d, i);
+		if (!s->inners[i].waits)
+			leave(g, s, i);
+	}
 }
 
 /* One value a wave; whoever is not heard now is in a wave after this one. */
 static int hear_one(struct hy_graph *g, struct hy_derived *d, struct flatten *s,
 		    void *out)
 {
-	bool more;
-	uint32_t speaks = who_speaks(d, s, &more);
-	int r = speaks ? hy_inner_hear(g, d, speaks, out) : HY_KEEP;
+	int r;
 
+	line_up(d, s);
+	r = s->nwaiting ? speak(g, d, s, out) : HY_KEEP;
 	if (d->cell.flags & F_FAILED)
 		return HY_KEEP;
-	for (uint32_t i = 1; i < d->fan_in->count; i++)
-		if (d->fan_in->edges[i].input && hy_input_ended(d, i) &&
-		    !(hy_brought(d, i) & MARK_VALUE))
-			leave(g, s, i);
-	return more ? r | HY_MORE : r;
+	leave_ended(g, d, s);
+	return s->nwaiting ? r | HY_MORE : r;
 }
 
 /* The outer cell, or the function, told an error: one of what is told. */
@@ -465,11 +528,13 @@ static struct hyphae_cell *flatten(const struct hy_op *op,
 		return NULL;
 	}
 	order.ctx = s = hy_zalloc_in(region, sizeof(*s));
-	if (s && !reserve(region, s, 1)) {
-		hy_free(s);
-		s = NULL;
-	}
 	if (!s) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	s->refs = 1;
+	if (!reserve(region, s, 1)) {
+		flatten_unref(s);
 		errno = ENOMEM;
 		return NULL;
 	}
@@ -478,7 +543,6 @@ static struct hyphae_cell *flatten(const struct hy_op *op,
 	s->type = type;
 	s->max = (uint32_t)max;
 	s->one = op == &op_switch || op == &op_switch_events;
-	s->refs = 1;
 	selector = hy_order(&order);
 	if (!selector) {
 		flatten_unref(s); /* leaves errno alone */

@@ -548,6 +548,89 @@ static void w05_merge_of_very_many(void **state)
 	on_small_stack(64 * KIB, wide_merge, *state);
 }
 
+static struct hyphae_cell *follow_numbered(const void *value, void *ctx)
+{
+	struct hyphae_cell **in = ctx;
+
+	return in[*(const int64_t *)value];
+}
+
+static const char *all_speak(struct world *w, struct hyphae_cell **in,
+			     struct order *order)
+{
+	int64_t i;
+
+	*order = (struct order){0, 0};
+	CHECK(hyphae_batch_begin(w->graph) == 0);
+	/* The oldest first, whatever the order of the writes is. */
+	for (i = MERGED; i-- > 0;)
+		CHECK(hyphae_int64_set(in[i], i) == 0);
+	CHECK(hyphae_batch_end(w->graph) == 0);
+	CHECK(order->calls == MERGED && order->wrong == 0);
+	for (i = 0; i < MERGED; i++)
+		CHECK(hyphae_int64_set(in[MERGED - 1 - i], MERGED + i) == 0);
+	CHECK(order->calls == 2 * MERGED && order->wrong == 0);
+	return NULL;
+}
+
+/* Every other one alone, the rest at once, and each has a last word. */
+static const char *all_end(struct world *w, struct hyphae_cell **in,
+			   struct order *order)
+{
+	int64_t i;
+
+	*order = (struct order){0, 0};
+	for (i = 0; i < MERGED; i += 2)
+		CHECK(hyphae_cell_complete(in[i]) == 0);
+	CHECK(hyphae_batch_begin(w->graph) == 0);
+	for (i = MERGED - 1; i > 0; i -= 2) {
+		CHECK(hyphae_int64_set(in[i], i / 2) == 0);
+		CHECK(hyphae_cell_complete(in[i]) == 0);
+	}
+	CHECK(hyphae_batch_end(w->graph) == 0);
+	CHECK(order->calls == MERGED / 2 && order->wrong == 0);
+	return NULL;
+}
+
+/* The same of a merge_map: one wave an inner cell, and each an outer value. */
+static const char *wide_merge_map(void *arg)
+{
+	struct world *w = arg;
+	struct hyphae_cell **in =
+		calloc((size_t)MERGED, sizeof(struct hyphae_cell *));
+	struct hyphae_cell *outer = hyphae_int64_new(w->graph, 0), *merged;
+	struct hyphae_subscription *sub;
+	struct order order = {0, 0};
+	int64_t i;
+
+	CHECK(in);
+	for (i = 0; i < MERGED; i++)
+		in[i] = hyphae_int64_new(w->graph, -i - 1);
+	merged = hyphae_merge_map(outer, &hyphae_int64, (size_t)MERGED,
+				  follow_numbered, in);
+	CHECK(merged);
+	sub = hyphae_subscribe(merged, expect_next, &order);
+	CHECK(sub);
+	for (i = 1; i < MERGED; i++)
+		CHECK(hyphae_int64_set(outer, i) == 0);
+	CHECK(order.calls == MERGED && order.wrong == MERGED);
+	TRY(all_speak(w, in, &order));
+	TRY(all_end(w, in, &order));
+	CHECK(hyphae_unsubscribe(sub) == 0);
+	CHECK(hyphae_cell_unref(merged) == 0);
+	CHECK(hyphae_cell_unref(outer) == 0);
+	for (i = 0; i < MERGED; i++)
+		CHECK(hyphae_cell_unref(in[i]) == 0);
+	CHECK(live_cells(w) == 0);
+	free(in);
+	return NULL;
+}
+
+static void w05_merge_map_of_very_many(void **state)
+{
+	on_small_stack(64 * KIB, wide_merge_map, *state);
+}
+
 /* One of many cells is written: only what follows it runs. */
 static const char *unaffected(void *arg)
 {
@@ -665,6 +748,7 @@ int main(void)
 		CASE(w04_many_subscribers),
 		CASE(w05_combine_of_ten_thousand),
 		CASE(w05_merge_of_very_many),
+		CASE(w05_merge_map_of_very_many),
 		CASE(w07_unaffected_cells),
 		CASE(w09_disposals_in_one_wave),
 	};
