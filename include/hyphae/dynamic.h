@@ -83,8 +83,8 @@ HYPHAE_API void hyphae_untracked_end(void);
  * What hyphae_switch_map(), _merge_map() and _retry() make is a value cell,
  * also of events: it holds the last value, and an equal one is no change.
  * hyphae_switch_events(), _merge_events() and _retry_events() do the same and
- * make an event: each value counts, also an equal one, and one that an inner
- * cell holds when it is first followed; so two equal answers are two.
+ * make an event: each value and error counts, also an equal one, and one that
+ * an inner cell holds when it is first followed; so two equal answers are two.
  */
 
 /*

@@ -150,12 +150,14 @@ static bool above_selector(struct hy_derived *d,
 	return true;
 }
 
+/* An event: an error that is equal to the one before is told as well. */
 static const struct hy_op op_selector = {
 	.name = "selector",
 	.run = select_next,
 	.above = above_selector,
 	.free = free_selector,
 	.reset = reset_selector,
+	.flags = OP_EVENT,
 };
 
 /* Room for an inner at input i; in the region, the first time. */

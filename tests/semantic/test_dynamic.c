@@ -816,8 +816,17 @@ static void o11_both_at_once(void **state)
 
 static struct hyphae_cell *choose_or_fail(struct fn *f, int64_t value)
 {
-	errno = (int)-value;
-	return value < 0 ? NULL : f->c[value];
+	errno = (int)(value < 0 ? -value : value - 100);
+	return value < 0 || value > 100 ? NULL : f->c[value];
+}
+
+static int fail_below_zero(void *ret, const void *input, void *ctx)
+{
+	int64_t value = *(const int64_t *)input;
+
+	(void)ctx;
+	*(int64_t *)ret = value;
+	return value < 0 ? (int)value : 0;
 }
 
 static void o11_errors(void **state)
@@ -976,6 +985,48 @@ static void o26_room_for_one(void **state)
 	put(o, 1);
 	put(f.c[1], 6);
 	assert_log(seen, "2,E(-105),4,6,7");
+}
+
+/* Each one that is refused is told, when the cell does not stand at that. */
+static void o26_refused_again(void **state)
+{
+	struct world *w = *state;
+	struct hyphae_cell *o = source(w, 0);
+	struct fn f = {.choose = made_inner, .c = {source(w, 1), source(w, 2)}};
+	struct log *seen = follow(w, merged(w, o, 1, &f));
+
+	put(o, 1);
+	put(f.c[0], 6);
+	put(o, 2);
+	put(o, 3); /* stands at it */
+	put(f.c[0], 7);
+	assert_int_equal(hyphae_cell_complete(o), 0); /* says nothing new */
+	put(f.c[0], 8);
+	assert_log(seen, "2,E(-105),7,E(-105),8,9");
+	assert_int_equal(f.runs, 1);
+}
+
+/* So is each error of the function, and of an outer event. */
+static void o26_the_same_error_again(void **state)
+{
+	struct world *w = *state;
+	struct hyphae_cell *e =
+		keep(w, hyphae_event_new(w->graph, &hyphae_int64));
+	struct hyphae_cell *in =
+		keep(w, hyphae_map(e, &hyphae_int64, fail_below_zero, NULL));
+	struct fn f = {.choose = choose_or_fail, .c = {NULL, source(w, 5)}};
+	struct log *seen = follow(w, merged(w, in, 9, &f));
+
+	put(e, 1);
+	put(e, -EIO);
+	put(f.c[1], 6);
+	put(e, -EIO);
+	put(e, -EIO); /* stands at it */
+	put(f.c[1], 7);
+	put(e, 100 + EIO); /* the function's */
+	put(f.c[1], 8);
+	put(e, 100 + EIO);
+	assert_log(seen, "5,E(-5),6,E(-5),7,E(-5),8,E(-5)");
 }
 
 static struct hyphae_cell *tower_inner(struct fn *f, int64_t value)
@@ -1201,6 +1252,39 @@ static void o27_merge_events(void **state)
 	assert_log(seen, "5,5,5,5,6");
 }
 
+/* Errors count as values do: an equal one is another. */
+static void o27_equal_errors(void **state)
+{
+	struct world *w = *state;
+	struct hyphae_cell *e = event_of(w);
+	struct hyphae_cell *in =
+		keep(w, hyphae_map(e, &hyphae_int64, fail_below_zero, NULL));
+	struct fn f = {
+		.choose = choose_or_fail, .world = w, .c = {NULL, event_of(w)}};
+	struct log *switching = follow(
+		w,
+		keep(w, hyphae_switch_events(in, &hyphae_int64, choose, &f)));
+	struct log *merging = follow(
+		w,
+		keep(w, hyphae_merge_events(in, &hyphae_int64, 1, choose, &f)));
+
+	put(e, -EIO);
+	put(e, -EIO);
+	put(e, 100 + EIO);
+	put(e, 100 + EIO);
+	put(e, 1);
+	put(f.c[1], 5);
+	assert_log(switching, "E(-5),E(-5),E(-5),E(-5),5");
+	put(e, 1);
+	put(e, 1); /* more than it may follow */
+	put(f.c[1], 5);
+	assert_log(merging, "E(-5),E(-5),E(-5),E(-5),5,E(-105),E(-105),5");
+	assert_int_equal(hyphae_cell_complete(e), 0);
+	assert_int_equal(hyphae_cell_complete(f.c[1]), 0);
+	assert_log(switching, "E(-5),E(-5),E(-5),E(-5),5,5,C");
+	assert_log(merging, "E(-5),E(-5),E(-5),E(-5),5,E(-105),E(-105),5,C");
+}
+
 static struct hyphae_cell *second_is_good(size_t attempt, void *ctx)
 {
 	struct fn *f = ctx;
@@ -1361,6 +1445,8 @@ int main(void)
 		CASE(o11_wrong_inner),
 		CASE(o12_nested),
 		CASE(o26_merge_map),
+		CASE(o26_refused_again),
+		CASE(o26_the_same_error_again),
 		CASE(o26_ended_inner_is_released),
 		CASE(o26_room_for_one),
 		CASE(o26_inner_that_raises_it),
@@ -1371,6 +1457,7 @@ int main(void)
 		CASE(o24_retry_does_not_recurse),
 		CASE(o27_switch_events),
 		CASE(o27_merge_events),
+		CASE(o27_equal_errors),
 		CASE(o27_retry_events),
 		CASE(w08_worst_order),
 		CASE(w08_nested_reads),

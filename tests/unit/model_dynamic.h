@@ -465,9 +465,7 @@ static void select_inner(struct mcell *m, int64_t value)
 static bool work_out_selector(struct mcell *m)
 {
 	struct mcell *outer = m->ndeps ? m->deps[0] : NULL;
-	struct held was = m->selected;
 	int max = recipes[m->recipe].max;
-	bool called = false;
 
 	if (!outer)
 		return false;
@@ -485,14 +483,13 @@ static bool work_out_selector(struct mcell *m)
 			select_inner(m, outer->now.value);
 		else
 			m->selected = (struct held){ERROR, -ENOBUFS};
-		called = m->selected.state == VALUE;
 	}
 	if (outer->end != OPEN) {
 		m->selector = outer->end == FAILED ? FAILED : COMPLETED;
 		m->ndeps = 0;
 	}
-	return called || m->fresh || m->selector == FAILED ||
-	       was.state != m->selected.state || was.value != m->selected.value;
+	/* Also an error that is equal to the one before. */
+	return m->fresh || m->selector == FAILED || outer->changed;
 }
 
 static void work_out_switch(struct mcell *m)
