@@ -217,13 +217,14 @@ subscribe_locked(struct hy_graph *g, struct hyphae_cell *handle,
 	bool value = !(options->flags & HYPHAE_SKIP_INITIAL);
 	struct hyphae_subscription *result;
 	struct hy_cell *c = hy_cell(handle);
+	bool drainer, wakes;
 	struct hy_sub *s;
-	bool drainer;
 
 	if (!c || c->flags & F_DEAD) {
 		errno = ESTALE;
 		return NULL;
 	}
+	wakes = (c->flags & (F_IDLE | F_EVENT)) == (F_IDLE | F_EVENT);
 	s = sub_new(g, c, extra, options);
 	if (!s) {
 		errno = ENOMEM;
@@ -241,6 +242,8 @@ subscribe_locked(struct hy_graph *g, struct hyphae_cell *handle,
 		wake_up(g, s);
 	if (!value && extra)
 		hy_extra_passed_over(extra, c);
+	if (wakes && drainer)
+		value = false; /* the wave has told its error, too */
 	if (!(s->flags & SUB_DEAD) && (value || c->flags & F_ENDED))
 		hy_catch_up(g, s, value);
 	if (drainer)

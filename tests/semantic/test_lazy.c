@@ -229,6 +229,39 @@ static void it_wakes_to_an_error(void **state)
 	assert_log(follow(world, c->cell), "7");
 }
 
+static int fail_of_9(const void *value, void *ctx)
+{
+	(void)ctx;
+	return *(const int64_t *)value == 9 ? -EIO : 1;
+}
+
+/* It is told once: not as news of who wakes, and again as what is held. */
+static void an_event_wakes_to_an_error(void **state)
+{
+	static const unsigned int flags[] = {0, HYPHAE_SKIP_INITIAL,
+					     HYPHAE_ONCE};
+	struct world *w = *state;
+	struct hyphae_cell *e =
+		keep(w, hyphae_event_new(w->graph, &hyphae_int64));
+	struct hyphae_cell *f = keep(w, hyphae_filter(e, fail_of_9, NULL));
+	struct log *seen = follow(w, f);
+
+	put(e, 9);
+	assert_log(seen, "E(-5)");
+	for (int i = 0; i < 3; i++) {
+		struct hyphae_cell *lazy =
+			keep(w, hyphae_filter(f, fail_of_9, NULL));
+
+		assert_int_equal(hyphae_cell_set_lazy(lazy), 0);
+		seen = follow_with(w, lazy, NULL, NULL, flags[i]);
+		assert_log(seen, "E(-5)");
+		put(e, 1);
+		assert_log(seen, i == 2 ? "E(-5)" : "E(-5),1");
+		put(e, 9);
+		assert_log(seen, i == 2 ? "E(-5)" : "E(-5),1,E(-5)");
+	}
+}
+
 static void it_wakes_to_an_end(void **state)
 {
 	struct world *world = *state;
@@ -647,6 +680,7 @@ int main(void)
 		CASE(who_leaves_and_comes_changes_nothing),
 		CASE(a_state_begins_afresh),
 		CASE(it_wakes_to_an_error),
+		CASE(an_event_wakes_to_an_error),
 		CASE(it_wakes_to_an_end),
 		CASE(waking_inside_a_batch),
 		CASE(waking_in_a_subscriber),
