@@ -167,11 +167,13 @@ void row_label(const struct row *row, bool twin, int width, char *text,
 	char number[24];
 	int digits;
 
-	if (row->name[0] && !twin) {
+	if (row->name[0] && !twin && !row->cells) {
 		text_fit(text, size, name, width);
 		return;
 	}
-	digits = snprintf(number, sizeof(number), "#%" PRIu64, row->id);
+	digits = snprintf(number, sizeof(number), "%c%" PRIu64,
+			  row->cells ? 'x' : '#',
+			  row->cells ? row->cells : row->id);
 	text[0] = '\0';
 	if (name[0] && width > digits + 1) {
 		text_fit(text, size - sizeof(number) - 1, name,

@@ -51,7 +51,7 @@ extern const struct column *const column_op;
 /*
  * The cell's name, fitted to so many columns of a terminal; with `twin`,
  * because another has the same, its number behind.  One without a name goes
- * by where it was made and its number.
+ * by where it was made and its number; several have their count behind.
  */
 void row_label(const struct row *row, bool twin, int width, char *text,
 	       size_t size);

@@ -78,6 +78,7 @@ static struct report_order order_of(const struct loop *loop)
 					    ? screen_order(&loop->screen)
 					    : column_order(loop->options->sort);
 
+	order.fold = loop->options->output != OUTPUT_JSON;
 	/* The screen can scroll through all. */
 	if (!loop->screen_on)
 		order.top = (size_t)loop->options->top;

@@ -7,6 +7,8 @@
 #include <string.h>
 
 #define FIRST_ROOM 1024
+/* What fits into cell.touched. */
+#define TOUCHED_MAX ((1u << 29) - 1)
 
 static size_t slot_of(const struct model *model, uint64_t id)
 {
@@ -84,7 +86,7 @@ static int grow_touched(struct model *model)
 int model_open(struct model *model, size_t limit, bool keep_all)
 {
 	memset(model, 0, sizeof(*model));
-	model->limit = limit < INT32_MAX ? limit : INT32_MAX - 1;
+	model->limit = limit < TOUCHED_MAX ? limit : TOUCHED_MAX - 1;
 	model->keep_all = keep_all;
 	if (grow_slots(model) || grow_touched(model) || !append(model, 0)) {
 		model_close(model);
@@ -102,6 +104,7 @@ void model_close(struct model *model)
 		hist_done(&model->cells[i].hist);
 		hist_done(&model->cells[i].all);
 	}
+	hist_done(&model->released.all);
 	hist_done(&model->hist);
 	hist_done(&model->all);
 	text_done(&model->texts);
@@ -166,7 +169,7 @@ struct cell *model_touch(struct model *model, struct cell *cell)
 	touched = &model->touched[model->ntouched++];
 	touched->before = cell->now;
 	touched->cell = (uint32_t)(cell - model->cells);
-	cell->touched = (uint32_t)model->ntouched & INT32_MAX;
+	cell->touched = (uint32_t)model->ntouched & TOUCHED_MAX;
 	cell->seen = model->interval;
 	return cell;
 }
@@ -196,13 +199,35 @@ void model_fanout(struct model *model, struct cell *cell, uint64_t ns)
 	(void)hist_add(&model->hist, bucket, 1);
 }
 
+/* A census may still find it. */
+static bool is_unknown(const struct cell *cell)
+{
+	return !cell->known && !cell->gone;
+}
+
 void model_describe(struct model *model, struct cell *cell,
 		    const struct traits *traits)
 {
-	if (!cell->known)
+	if (is_unknown(cell))
 		model->unknown--;
 	cell->known = 1;
+	cell->gone = 0;
 	cell->traits = *traits;
+}
+
+void model_looked(struct model *model, bool complete)
+{
+	size_t i;
+
+	for (i = 1; i < model->count; i++) {
+		struct cell *cell = &model->cells[i];
+
+		if (complete && !cell->met && !cell->gone) {
+			model->unknown -= !cell->known;
+			cell->gone = 1;
+		}
+		cell->met = 0;
+	}
 }
 
 struct counts counts_minus(const struct counts *a, const struct counts *b)
@@ -225,7 +250,7 @@ bool counts_any(const struct counts *counts)
 	       counts->computes;
 }
 
-static void add(struct counts *to, const struct counts *what)
+void counts_add(struct counts *to, const struct counts *what)
 {
 	to->notifies += what->notifies;
 	to->writes += what->writes;
@@ -240,13 +265,15 @@ static void add(struct counts *to, const struct counts *what)
 /* The rest is not touched by it: in no interval did anything happen. */
 static void bury(struct model *model, struct cell *cell)
 {
-	struct cell *rest = &model->cells[0];
+	bool nameless = cell->gone && !cell->known;
+	struct cell *rest = nameless ? &model->released : &model->cells[0];
 
-	add(&rest->now, &cell->now);
+	model->nreleased += nameless;
+	counts_add(&rest->now, &cell->now);
 	(void)hist_merge(&rest->all, &cell->all);
 	if (cell->all_max_ns > rest->all_max_ns)
 		rest->all_max_ns = cell->all_max_ns;
-	if (!cell->known)
+	if (is_unknown(cell))
 		model->unknown--;
 	hist_done(&cell->hist);
 	hist_done(&cell->all);

@@ -47,8 +47,10 @@ struct cell {
 	struct traits traits;
 	uint32_t seen;	    /* in which interval it was last known to live */
 	uint32_t known : 1; /* traits were read */
+	uint32_t met : 1;   /* by the census that is under way */
+	uint32_t gone : 1;  /* it was released, perhaps before they could be */
 	/* It did something in this interval: 1 + its place in model.touched */
-	uint32_t touched : 31;
+	uint32_t touched : 29;
 };
 
 /* A cell that did something in this interval. */
@@ -74,8 +76,10 @@ struct model {
 	size_t mask;
 	struct touched *touched; /* there is always room for cells[0] */
 	size_t ntouched, touched_room;
-	size_t unknown;	   /* cells without traits */
-	uint32_t interval; /* its number */
+	size_t unknown;	      /* cells without traits that may still be there */
+	struct cell released; /* what those that were gone did, forgotten */
+	size_t nreleased;     /* and how many they were */
+	uint32_t interval;    /* its number */
 	struct text_pool texts;
 
 	uint64_t passes, passes_before;
@@ -112,15 +116,25 @@ void model_fanout(struct model *model, struct cell *cell, uint64_t ns);
 void model_describe(struct model *model, struct cell *cell,
 		    const struct traits *traits);
 
+/*
+ * A census is over.  If it was `complete`, cells that it has not met
+ * (cell->met) are gone.
+ */
+void model_looked(struct model *model, bool complete);
+
 /* a - b, field by field. */
 struct counts counts_minus(const struct counts *a, const struct counts *b);
+
+/* Add field by field. */
+void counts_add(struct counts *to, const struct counts *what);
 
 /* Did it do anything? */
 bool counts_any(const struct counts *counts);
 
 /*
  * Forget the cells that nothing was seen of since that interval; what they
- * did stays in cells[0].  Only directly after model_next().
+ * did stays in cells[0], or in `released` if they are gone without traits.
+ * Only directly after model_next().
  */
 void model_prune(struct model *model, uint32_t since);
 

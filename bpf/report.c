@@ -89,6 +89,9 @@ static void fill_cell_quantiles(struct row *row, const struct cell *cell,
 		fill_quantiles(row, &cell->hist);
 }
 
+/* Where an item is no cell but one of report.groups. */
+#define GROUP (1u << 31)
+
 struct report_item {
 	uint64_t key;
 	uint32_t at; /* in model.cells */
@@ -97,16 +100,36 @@ struct report_item {
 struct sorting {
 	const struct model *model;
 	const struct report_order *order;
+	const struct report *report;
 	bool all;
 };
+
+static void fill_item(struct row *row, const struct sorting *sorting,
+		      uint32_t at, bool quantiles)
+{
+	const struct cell *cell = &sorting->model->cells[at];
+
+	if (at & GROUP) {
+		*row = sorting->report->groups[at & ~GROUP];
+		return;
+	}
+	fill(row, sorting->model, cell, sorting->all);
+	if (quantiles)
+		fill_cell_quantiles(row, cell, sorting->all);
+}
 
 static int compare_texts(const struct sorting *sorting, uint32_t a, uint32_t b)
 {
 	struct row x, y;
 
-	fill(&x, sorting->model, &sorting->model->cells[a], sorting->all);
-	fill(&y, sorting->model, &sorting->model->cells[b], sorting->all);
+	fill_item(&x, sorting, a, false);
+	fill_item(&y, sorting, b, false);
 	return strcmp(sorting->order->text(&x), sorting->order->text(&y));
+}
+
+static uint64_t id_at(const struct sorting *sorting, uint32_t at)
+{
+	return at & GROUP ? 0 : sorting->model->cells[at].id;
 }
 
 static int compare(const void *a, const void *b, void *ctx)
@@ -120,9 +143,9 @@ static int compare(const void *a, const void *b, void *ctx)
 	else
 		result = compare_texts(sorting, x->at, y->at);
 	if (!result) {
-		const struct cell *cells = sorting->model->cells;
+		uint64_t p = id_at(sorting, x->at), q = id_at(sorting, y->at);
 
-		return cells[x->at].id < cells[y->at].id ? -1 : 1;
+		return p != q ? (p < q ? -1 : 1) : x->at < y->at ? -1 : 1;
 	}
 	return sorting->order->ascending ? result : -result;
 }
@@ -134,22 +157,163 @@ static uint64_t key_of(const struct report_order *order, const struct row *row)
 	return !key && order->none_last && order->ascending ? UINT64_MAX : key;
 }
 
-/* The cells that did something, and their keys. */
-static int collect_active(struct report *report, const struct sorting *sorting)
+/* ---- cells that are gone --------------------------------------------------- */
+
+/* By traits, those without first. */
+static int compare_traits(const void *a, const void *b, void *ctx)
+{
+	const struct model *model = ctx;
+	const struct cell *x = &model->cells[*(const uint32_t *)a];
+	const struct cell *y = &model->cells[*(const uint32_t *)b];
+	uint32_t p[] = {x->traits.site, x->traits.op, x->traits.name,
+			x->traits.type};
+	uint32_t q[] = {y->traits.site, y->traits.op, y->traits.name,
+			y->traits.type};
+	size_t i;
+
+	if (x->known != y->known)
+		return x->known ? 1 : -1;
+	for (i = 0; i < 4; i++)
+		if (p[i] != q[i])
+			return p[i] < q[i] ? -1 : 1;
+	return 0;
+}
+
+/* All but the quantiles, which come when all are together. */
+static void add_to_group(struct row *group, struct hist *hist,
+			 const struct sorting *sorting, uint32_t at)
+{
+	const struct cell *cell = &sorting->model->cells[at];
+	struct row row;
+
+	fill(&row, sorting->model, cell, sorting->all);
+	group->cells++;
+	counts_add(&group->counts, &row.counts);
+	if (row.max > group->max)
+		group->max = row.max;
+	if (sorting->all)
+		(void)hist_merge(hist, &cell->all);
+	(void)hist_merge(hist, &cell->hist);
+}
+
+/* Those that are forgotten are among them. */
+static void begin_released(struct row *group, struct hist *hist,
+			   const struct sorting *sorting)
+{
+	const struct model *model = sorting->model;
+
+	*group = (struct row){
+		.name = "(released)",
+		.type = "",
+		.op = "?",
+		.site = "",
+	};
+	if (!sorting->all)
+		return;
+	group->cells = model->nreleased;
+	group->counts = model->released.now;
+	group->max = model->released.all_max_ns;
+	(void)hist_merge(hist, &model->released.all);
+}
+
+static void begin_group(struct row *group, const struct sorting *sorting,
+			uint32_t at)
+{
+	fill(group, sorting->model, &sorting->model->cells[at], sorting->all);
+	group->id = group->height = group->targets = group->max = 0;
+	memset(&group->counts, 0, sizeof(group->counts));
+}
+
+static void add_item(struct report *report, const struct report_order *order,
+		     uint32_t at, const struct row *row)
+{
+	struct report_item *item = &report->items[report->nitems++];
+
+	item->at = at;
+	item->key = order->number ? key_of(order, row) : 0;
+}
+
+/* These cells, which are alike, become a row; one that has traits stays. */
+static void add_group(struct report *report, const struct sorting *sorting,
+		      const uint32_t *gone, size_t count, bool released)
+{
+	struct row *group = &report->groups[report->ngroups], row;
+	struct hist hist = {0};
+	size_t i;
+
+	if (count == 1 && !released) {
+		fill_item(&row, sorting, *gone, sorting->order->quantiles);
+		add_item(report, sorting->order, *gone, &row);
+		return;
+	}
+	if (released)
+		begin_released(group, &hist, sorting);
+	else
+		begin_group(group, sorting, *gone);
+	for (i = 0; i < count; i++)
+		add_to_group(group, &hist, sorting, gone[i]);
+	if (released)
+		report->released = group->cells;
+	if (group->cells) {
+		fill_quantiles(group, &hist);
+		add_item(report, sorting->order,
+			 GROUP | (uint32_t)report->ngroups++, group);
+		report->active += group->cells - 1;
+	}
+	hist_done(&hist);
+}
+
+static int add_groups(struct report *report, const struct sorting *sorting,
+		      uint32_t *gone, size_t count)
+{
+	const struct model *model = sorting->model;
+	size_t from = 0, to = 0;
+
+	free(report->groups);
+	report->groups = malloc((count + 1) * sizeof(*report->groups));
+	if (!report->groups)
+		return -ENOMEM;
+	qsort_r(gone, count, sizeof(*gone), compare_traits, (void *)model);
+	while (to < count && !model->cells[gone[to]].known)
+		to++;
+	add_group(report, sorting, gone, to, true);
+	for (from = to; from < count; from = to) {
+		while (to < count &&
+		       !compare_traits(&gone[from], &gone[to], (void *)model))
+			to++;
+		add_group(report, sorting, gone + from, to - from, false);
+	}
+	return 0;
+}
+
+/* ---- rows ---------------------------------------------------------------- */
+
+static int make_room(struct report *report, size_t items)
+{
+	if (items <= report->items_room)
+		return 0;
+	free(report->items);
+	report->items_room = 0;
+	report->items = malloc(items * sizeof(*report->items));
+	if (!report->items)
+		return -ENOMEM;
+	report->items_room = items;
+	return 0;
+}
+
+/*
+ * The cells that did something, and their keys; those to be put together in
+ * groups go to `gone`.
+ */
+static size_t collect_cells(struct report *report,
+			    const struct sorting *sorting, size_t n,
+			    uint32_t *gone)
 {
 	const struct model *model = sorting->model;
 	const struct report_order *order = sorting->order;
-	size_t n = sorting->all ? model->count : model->ntouched, i;
+	size_t ngone = 0, i;
 	struct row row;
 
-	if (n > report->items_room) {
-		free(report->items);
-		report->items_room = 0;
-		report->items = malloc(n * sizeof(*report->items));
-		if (!report->items)
-			return -ENOMEM;
-		report->items_room = n;
-	}
 	for (i = 0; i < n; i++) {
 		uint32_t at =
 			sorting->all ? (uint32_t)i : model->touched[i].cell;
@@ -158,13 +322,30 @@ static int collect_active(struct report *report, const struct sorting *sorting)
 		fill(&row, model, cell, sorting->all);
 		if (!counts_any(&row.counts))
 			continue;
+		if (cell->gone && (!cell->known || order->fold)) {
+			gone[ngone++] = at;
+			continue;
+		}
 		if (order->quantiles)
 			fill_cell_quantiles(&row, cell, sorting->all);
-		report->items[report->active].at = at;
-		report->items[report->active++].key =
-			order->number ? key_of(order, &row) : 0;
+		add_item(report, order, at, &row);
 	}
-	return 0;
+	return ngone;
+}
+
+static int collect_active(struct report *report, const struct sorting *sorting)
+{
+	const struct model *model = sorting->model;
+	size_t n = sorting->all ? model->count : model->ntouched;
+	uint32_t *gone = malloc((n + 1) * sizeof(*gone));
+	int error = gone ? make_room(report, n + 1) : -ENOMEM;
+
+	if (!error)
+		error = add_groups(report, sorting, gone,
+				   collect_cells(report, sorting, n, gone));
+	report->active += report->nitems;
+	free(gone);
+	return error;
 }
 
 static void fill_totals(struct report *report, const struct model *model,
@@ -194,8 +375,7 @@ static void fill_totals(struct report *report, const struct model *model,
 
 static int fill_rows(struct report *report, const struct sorting *sorting)
 {
-	const struct model *model = sorting->model;
-	size_t count = report->active, i;
+	size_t count = report->nitems, i;
 
 	if (sorting->order->top && sorting->order->top < count)
 		count = sorting->order->top;
@@ -207,12 +387,8 @@ static int fill_rows(struct report *report, const struct sorting *sorting)
 			return -ENOMEM;
 		report->rows_room = count;
 	}
-	for (i = 0; i < count; i++) {
-		const struct cell *cell = &model->cells[report->items[i].at];
-
-		fill(&report->rows[i], model, cell, sorting->all);
-		fill_cell_quantiles(&report->rows[i], cell, sorting->all);
-	}
+	for (i = 0; i < count; i++)
+		fill_item(&report->rows[i], sorting, report->items[i].at, true);
 	report->count = count;
 	return 0;
 }
@@ -220,14 +396,15 @@ static int fill_rows(struct report *report, const struct sorting *sorting)
 int report_make(struct report *report, const struct model *model,
 		const struct report_order *order, bool all)
 {
-	struct sorting sorting = {model, order, all};
+	struct sorting sorting = {model, order, report, all};
 
-	report->count = report->active = 0;
+	report->count = report->active = report->released = 0;
+	report->nitems = report->ngroups = 0;
 	fill_totals(report, model, all);
 	if (collect_active(report, &sorting))
 		return -ENOMEM;
-	if (report->active)
-		qsort_r(report->items, report->active, sizeof(*report->items),
+	if (report->nitems)
+		qsort_r(report->items, report->nitems, sizeof(*report->items),
 			compare, &sorting);
 	return fill_rows(report, &sorting);
 }
@@ -246,7 +423,8 @@ static int compare_rows(const void *a, const void *b, void *ctx)
 		result = strcmp(order->text(x), order->text(y));
 	}
 	if (!result)
-		return x->id < y->id ? -1 : 1;
+		return x->id != y->id ? (x->id < y->id ? -1 : 1)
+				      : strcmp(x->name, y->name);
 	return order->ascending ? result : -result;
 }
 
@@ -263,7 +441,9 @@ void report_done(struct report *report)
 {
 	free(report->rows);
 	free(report->items);
+	free(report->groups);
 	report->rows = NULL;
 	report->items = NULL;
+	report->groups = NULL;
 	report->items_room = report->rows_room = 0;
 }

@@ -12,9 +12,10 @@
 
 #include "bpf/model.h"
 
-/* One cell, or all. */
+/* One cell, or several: then its id is 0. */
 struct row {
 	uint64_t id;
+	uint64_t cells; /* how many are added up in it; 0: it is one */
 	const char *name, *type, *op, *site;
 	uint64_t height, targets;
 	struct counts counts;
@@ -53,11 +54,13 @@ struct report {
 	struct row total;
 	struct row *rows; /* sorted; at most as many as were asked for */
 	size_t count;
-	size_t active; /* cells that did something */
+	size_t active; /* cells that did something, those released among them */
 	size_t known;  /* cells ever seen */
+	size_t released; /* cells that are in the row "(released)" */
 	/* private: what is sorted */
 	struct report_item *items;
-	size_t items_room, rows_room;
+	struct row *groups; /* rows of several cells */
+	size_t nitems, ngroups, items_room, rows_room;
 };
 
 /* Which cells, and in which order: by number or by text, then by id. */
@@ -67,6 +70,7 @@ struct report_order {
 	bool quantiles;				    /* number is one */
 	bool none_last; /* 0 means not measured: behind all others */
 	bool ascending;
+	bool fold;  /* those gone, of one place and name, in one row */
 	size_t top; /* 0: all */
 };
 
@@ -74,6 +78,9 @@ struct report_order {
  * Fill in a report from the model: of the interval, or, with `all`, of the
  * whole time (needs model->keep_all for quantiles).  The rows' texts belong
  * to the model.  -ENOMEM: without rows.
+ *
+ * Cells that were gone before they could be looked up are one row of the name
+ * "(released)".
  */
 int report_make(struct report *report, const struct model *model,
 		const struct report_order *order, bool all);

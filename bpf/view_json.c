@@ -80,6 +80,7 @@ static json_t *head(const struct report *report)
 	SET("final", json_boolean(h->final));
 	SET("end", json_string(h->end));
 	SET("unfinished", json_boolean(report->lost.unfinished));
+	SET("cells_released", number(report->released));
 #undef SET
 	return json;
 }

@@ -376,7 +376,7 @@ static void show_row(const struct view *view, const struct layout *layout,
 		if (column == column_cell)
 			row_label(row, twin, layout->widths[i], text,
 				  sizeof(text));
-		else if (kind == LINE_SUM && column->kind == COLUMN_TRAIT)
+		else if (!row->id && column->kind == COLUMN_TRAIT)
 			snprintf(text, sizeof(text), "-");
 		else
 			column_print(column, row, text, sizeof(text));
@@ -430,10 +430,21 @@ static void show_rows(const struct report *report, const struct view *view,
 	free(twins);
 }
 
+static size_t cells_in_rows(const struct report *report)
+{
+	size_t cells = report->count, i;
+
+	for (i = 0; i < report->count; i++)
+		if (report->rows[i].cells)
+			cells += report->rows[i].cells - 1;
+	return cells;
+}
+
 void view_lines(const struct report *report, const struct view *view)
 {
-	struct line more = {.used = 0};
+	struct line line = {.used = 0};
 	struct layout layout;
+	size_t more;
 
 	lay_out(&layout, report, view);
 	if (!view->brief) {
@@ -445,10 +456,10 @@ void view_lines(const struct report *report, const struct view *view)
 	if (!view->brief)
 		show_row(view, &layout, LINE_SUM, &report->total, false);
 	show_rows(report, view, &layout);
-	if (!view->rows && report->count < report->active) {
-		add(&more, "... %zu more cells",
-		    report->active - report->count);
-		emit(view, LINE_NOTE, &more);
+	more = report->active - cells_in_rows(report);
+	if (!view->rows && more) {
+		add(&line, "... %zu more cells", more);
+		emit(view, LINE_NOTE, &line);
 	}
 }
 
@@ -467,6 +478,8 @@ static const struct {
 	{"*  ^", "sorted by this column, greatest first / smallest first"},
 	{"+12", "that many columns have no room; arrows reach them, too"},
 	{"-", "was not measured: no fan-out in this time"},
+	{"x17", "so many cells that are gone, of one place and name;"},
+	{"", "(released): those that were gone before it could look"},
 	{"(others)", "cells that are gone, and those over --cells"},
 };
 

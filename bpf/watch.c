@@ -172,8 +172,10 @@ static bool wants(void *ctx, uint64_t id)
 	struct model *model = &naming->watch->model;
 	struct cell *cell = model_find(model, id);
 
-	if (cell)
+	if (cell) {
 		cell->seen = model->interval;
+		cell->met = 1;
+	}
 	return cell ? !cell->known || (naming->fresh && cell->touched)
 		    : naming->all;
 }
@@ -209,6 +211,7 @@ static void take_census(struct watch *watch, bool all)
 	watch->census_at = now_ns();
 	watch->alive = (int64_t)census_count(&watch->census);
 	error = census_cells(&watch->census, &visitor);
+	model_looked(&watch->model, !error);
 	watch->hurried = error == -ECANCELED;
 	if (!error) {
 		watch->counted = true;
@@ -218,15 +221,19 @@ static void take_census(struct watch *watch, bool all)
 	watch->nameless = watch->model.unknown;
 }
 
-void watch_names(struct watch *watch)
+static void look_for_names(struct watch *watch, uint64_t after_ns)
 {
 	uint64_t since = now_ns() - watch->census_at;
 
-	if (!watch->census_works ||
-	    since < watch->census_ns * NAMES_SHARE + NAMES_PAUSE_NS)
+	if (!watch->census_works || since < after_ns)
 		return;
 	if (watch->model.unknown > watch->nameless || since > NAMES_AGE_NS)
 		take_census(watch, false);
+}
+
+void watch_names(struct watch *watch)
+{
+	look_for_names(watch, watch->census_ns * NAMES_SHARE + NAMES_PAUSE_NS);
 }
 
 /* ---- the course of things ---------------------------------------------- */
@@ -393,7 +400,8 @@ void watch_update(struct watch *watch, bool gone, bool last)
 	take_counters(watch, all);
 	if (gone)
 		watch->census_works = false;
-	watch_names(watch);
+	/* So that the report tells those that are gone from those that are. */
+	look_for_names(watch, last ? 0 : watch->census_ns * NAMES_SHARE);
 }
 
 static struct cost cost_minus(const struct cost *a, const struct cost *b)

@@ -196,6 +196,165 @@ static void what_is_gone_can_be_forgotten(void **test)
 	assert_int_equal(report.rows[0].counts.fires, 1);
 }
 
+/* A row of the report by its name, which must be there. */
+static const struct row *row_named(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < report.count; i++)
+		if (!strcmp(report.rows[i].name, name))
+			return &report.rows[i];
+	fail_msg("no row is named %s", name);
+	return NULL;
+}
+
+static uint64_t fires_of_rows(void)
+{
+	uint64_t fires = 0;
+	size_t i;
+
+	for (i = 0; i < report.count; i++)
+		fires += report.rows[i].counts.fires;
+	return fires;
+}
+
+static void cells_that_nobody_met_are_one_row(void **test)
+{
+	const struct row *row;
+	uint64_t id;
+
+	(void)test;
+	for (id = 1; id <= 101; id++)
+		fire(id, id, id == 77 ? 9000 : 100);
+	name_it(1, "one");
+	model_cell(&model, 2)->met = 1;
+	/* A census that did not come to its end has no say. */
+	model_looked(&model, false);
+	assert_int_equal(model.unknown, 100);
+	model_cell(&model, 2)->met = 1;
+	model_looked(&model, true);
+	assert_int_equal(model.unknown, 1);
+
+	make("fires", 0, false);
+	assert_int_equal(report.count, 3);
+	assert_int_equal(report.active, 101);
+	row = row_named("(released)");
+	assert_ptr_equal(row, &report.rows[0]);
+	assert_int_equal(row->id, 0);
+	assert_int_equal(row->cells, 99);
+	assert_int_equal(row->counts.fires, 101 * 51 - 3);
+	assert_int_equal(row->counts.fanout_ns,
+			 100 * (101 * 51 - 3) + 77 * 8900);
+	assert_int_equal(row->max, 9000);
+	assert_int_equal(row->p50, hist_value(hist_bucket(100)));
+	assert_int_equal(report.rows[1].id, 2);
+	assert_int_equal(report.rows[2].id, 1);
+	assert_int_equal(fires_of_rows(), report.total.counts.fires);
+	/* It sorts by text, too, and is left out like any other. */
+	make("name", 0, false);
+	assert_int_equal(report.rows[0].id, 2);
+	assert_int_equal(report.rows[1].cells, 99);
+	make("id", 1, false);
+	assert_int_equal(report.rows[0].id, 2);
+	assert_int_equal(report.active, 101);
+}
+
+/* In the next interval only what happened in it, in all time all of it. */
+static void those_released_have_intervals_too(void **test)
+{
+	uint64_t id;
+
+	(void)test;
+	for (id = 1; id <= 10; id++)
+		fire(id, 1, 100);
+	model_looked(&model, true);
+	model_next(&model);
+	make("fires", 0, false);
+	assert_int_equal(report.count, 0);
+	assert_int_equal(report.released, 0);
+	fire(3, 2, 50); /* a block that came late */
+	fire(11, 5, 70);
+	make("fires", 0, false);
+	assert_int_equal(report.count, 2);
+	assert_int_equal(row_named("(released)")->cells, 1);
+	assert_int_equal(row_named("(released)")->counts.fires, 2);
+	make("fires", 0, true);
+	assert_int_equal(row_named("(released)")->cells, 10);
+	assert_int_equal(row_named("(released)")->counts.fires, 12);
+	assert_int_equal(row_named("(released)")->p50, 100);
+	assert_int_equal(fires_of_rows(), report.total.counts.fires);
+	model_next(&model);
+	/* Forgotten, they are still told from others. */
+	name_it(11, "eleven");
+	model_prune(&model, 2);
+	assert_int_equal(model.count, 1);
+	assert_int_equal(model.unknown, 0);
+	make("fires", 0, true);
+	assert_int_equal(report.count, 2);
+	assert_int_equal(report.active, 11);
+	assert_int_equal(row_named("(released)")->cells, 10);
+	assert_int_equal(row_named("(released)")->counts.fires, 12);
+	assert_int_equal(row_named("(released)")->max, 100);
+	assert_int_equal(row_named("(others)")->counts.fires, 5);
+	assert_int_equal(fires_of_rows(), report.total.counts.fires);
+}
+
+/* With `fold` also those that are known, when they are alike. */
+static void cells_that_are_gone_can_be_folded(void **test)
+{
+	struct report_order order = column_order(column_find("fires"));
+	uint64_t id;
+
+	(void)test;
+	for (id = 1; id <= 12; id++) {
+		fire(id, id, 100);
+		name_it(id, id <= 5 ? "query" : id <= 9 ? "answer" : "view");
+	}
+	fire(13, 100, 100);
+	name_it(13, "alone");
+	model_cell(&model, 5)->met = model_cell(&model, 8)->met = 1;
+	model_cell(&model, 9)->met = 1;
+	model_looked(&model, true);
+	make("fires", 0, false);
+	assert_int_equal(report.count, 13);
+	order.fold = true;
+	assert_int_equal(report_make(&report, &model, &order, false), 0);
+	/* alone; view x3; query x4; answer x2 and two that live; query. */
+	assert_int_equal(report.count, 7);
+	assert_int_equal(report.active, 13);
+	assert_int_equal(report.released, 0);
+	assert_int_equal(report.rows[0].id, 13);
+	assert_int_equal(report.rows[0].cells, 0);
+	assert_string_equal(report.rows[1].name, "view");
+	assert_int_equal(report.rows[1].cells, 3);
+	assert_int_equal(report.rows[1].counts.fires, 10 + 11 + 12);
+	assert_string_equal(report.rows[2].name, "answer");
+	assert_int_equal(report.rows[2].cells, 2);
+	assert_int_equal(report.rows[2].counts.fires, 6 + 7);
+	assert_string_equal(report.rows[3].name, "query");
+	assert_int_equal(report.rows[3].cells, 4);
+	assert_int_equal(report.rows[3].id, 0);
+	assert_int_equal(report.rows[3].counts.fires, 1 + 2 + 3 + 4);
+	assert_int_equal(report.rows[4].id, 9);
+	assert_int_equal(report.rows[6].id, 5);
+	assert_int_equal(fires_of_rows(), report.total.counts.fires);
+}
+
+/* A census that missed it was wrong. */
+static void what_is_found_was_not_released(void **test)
+{
+	(void)test;
+	fire(5, 3, 100);
+	model_looked(&model, true);
+	assert_int_equal(model.unknown, 0);
+	name_it(5, "five");
+	assert_int_equal(model.unknown, 0);
+	make("fires", 0, false);
+	assert_int_equal(report.count, 1);
+	assert_int_equal(row_named("five")->counts.fires, 3);
+	assert_int_equal(report.released, 0);
+}
+
 static void many_cells_are_found_again(void **test)
 {
 	uint64_t id;
@@ -258,6 +417,10 @@ int main(void)
 		WITH_MODEL(texts_sort_by_the_alphabet),
 		WITH_MODEL(what_is_over_the_limit_is_kept_together),
 		WITH_MODEL(what_is_gone_can_be_forgotten),
+		WITH_MODEL(cells_that_nobody_met_are_one_row),
+		WITH_MODEL(those_released_have_intervals_too),
+		WITH_MODEL(cells_that_are_gone_can_be_folded),
+		WITH_MODEL(what_is_found_was_not_released),
 		WITH_MODEL(many_cells_are_found_again),
 		cmocka_unit_test(texts_are_kept_once_and_clean),
 	};

@@ -276,6 +276,36 @@ static void operators_have_room(void **test)
 	assert_non_null(strstr(text, "CELL                     OP          "));
 }
 
+/* How many there were is behind their name; a sum has no height. */
+static void cells_that_were_released(void **test)
+{
+	struct report report = sample();
+	struct row released = rows[1];
+
+	(void)test;
+	released.id = 0;
+	released.cells = 97;
+	released.name = "(released)";
+	released.counts.notifies = released.counts.writes = 97;
+	report.rows = &released;
+	report.count = 1;
+	report.active = 101;
+	show(&report, (struct view){.width = 89,
+				    .brief = true,
+				    .sort = column_find("targets")});
+	assert_string_equal(
+		text,
+		"CELL                     OP          FIRES  REFIRE%   UNCHGD"
+		" TARGETS*    SELF     P99 +12|\n"
+		"(released) x97           ?               1      0.0        0"
+		"        -   950ns   950ns|\n"
+		"... 4 more cells|\n");
+	report.active = 97;
+	show(&report, (struct view){.width = 9, .brief = true});
+	assert_string_equal(text, "CELL +19|\n"
+				  "(rel~ x97|\n");
+}
+
 /* By their numbers; one without a name also by where it was made. */
 static void cells_of_one_name(void **test)
 {
@@ -600,10 +630,12 @@ static void json_says_what_is_unknown_or_lost(void **test)
 	report.head.end = "interrupted";
 	report.lost.records = 17;
 	report.lost.fires = 11;
+	report.released = 97;
 	report.count = 0;
 	json = to_json(&report);
 	assert_int_equal(number(json, "lost"), 17);
 	assert_int_equal(number(json, "lost_fires"), 11);
+	assert_int_equal(number(json, "cells_released"), 97);
 	assert_true(json_is_false(json_object_get(json, "exact")));
 	assert_true(json_is_null(
 		json_object_get(json_object_get(json, "cost"), "bpf_ns")));
@@ -644,6 +676,7 @@ int main(void)
 		cmocka_unit_test(what_sorts_is_shown),
 		cmocka_unit_test(narrow_terminals),
 		cmocka_unit_test(operators_have_room),
+		cmocka_unit_test(cells_that_were_released),
 		cmocka_unit_test(cells_of_one_name),
 		cmocka_unit_test(what_was_not_measured),
 		cmocka_unit_test(states_are_in_the_head),
