@@ -12,8 +12,10 @@
  *  - What a cell holds when the operator is made counts as brought, an event's
  *    emissions before that do not.
  *  - A recoverable error of an input is handed on in its turn, as a value
- *    would be, and stands until the next value; what the operator remembers is
- *    kept.  The first input that fails for good fails the result for good.
+ *    would be, and stands until the next value of the result; what the operator
+ *    remembers is kept.  That an input's error is over with no value in its
+ *    place brings nothing.  The first input that fails for good fails the
+ *    result for good.
  *  - Errors of fn: a negative errno is a recoverable error of the result.
  *  - An eager graph outside of a batch brings the changes one at a time.
  *  - Idle (hyphae_cell_set_lazy()) they forget what they remember.
@@ -55,8 +57,9 @@ extern "C" {
  * hyphae_cell_backlog() tells what waits and what was given up.
  *
  * An input's recoverable error takes no position; it is told before the pair
- * that became complete in the same wave.  It completes when an input has ended
- * of which nothing waits; what waits of others is given up.
+ * that became complete in the same wave (of several, the first argument's).
+ * It completes when an input has ended of which nothing waits; what waits of
+ * others is given up.
  */
 #define hyphae_zip(inputs, count, type, fn, ctx, capacity, policy)             \
 	hyphae_zip_at(inputs, count, type, fn, ctx, capacity, policy,          \
@@ -112,8 +115,8 @@ hyphae_with_latest_from_at(struct hyphae_cell *input,
  * unless it has been told: nothing new, nothing is said.  What both bring in
  * one wave is sampled.  What the notifier holds when this is made is no tick,
  * so there is no value before the first.  An error of `input` is sampled as a
- * value is; one of the notifier stands until the next sample.  Made of an
- * event if `input` is.
+ * value is, unless it is over by then with no value in its place; one of the
+ * notifier stands until the next sample.  Made of an event if `input` is.
  *
  * Completes with the notifier; and with `input`, after the tick that tells its
  * last value, if that was not told before.

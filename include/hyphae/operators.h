@@ -120,7 +120,9 @@ typedef int (*hyphae_catch_fn)(void *ret, int code, const char *message,
  * The values of `input`, and fn's value when the input comes to hold an error;
  * the input itself still holds it.  When the input fails for good, the cell
  * holds fn's value and completes.  If fn fails, the cell holds its error (of a
- * failure for good: and completes).  Of an event an event.
+ * failure for good: and completes).  When the input's error is over with no
+ * value in its place, fn's value stays, and fn's error is over too.  Of an
+ * event an event.
  */
 #define hyphae_catch_error(input, fn, ctx)                                     \
 	hyphae_catch_error_at(input, fn, ctx, HYPHAE_HERE)
@@ -215,10 +217,11 @@ HYPHAE_API struct hyphae_cell *hyphae_distinct_at(struct hyphae_cell *input,
 /* ---- events and cells ----------------------------------------------------- */
 
 /*
- * A cell that holds the last emission of `event`; before the first a copy of
- * `*initial`, or nothing if that is NULL.  `type` is that of the event, else
- * EINVAL; without an initial value it may be NULL.  Several emissions in a
- * batch: the cell holds each in turn.  Of a cell: the same values.
+ * A cell that holds the last emission of `event`; before the first, and after
+ * an error that is over with no emission in its place, a copy of `*initial`, or
+ * nothing if that is NULL.  `type` is that of the event, else EINVAL; without
+ * an initial value it may be NULL.  Several emissions in a batch: the cell holds
+ * each in turn.  Of a cell: the same values.
  */
 #define hyphae_hold(event, type, initial)                                      \
 	hyphae_hold_at(event, type, initial, HYPHAE_HERE)

@@ -88,8 +88,12 @@ void hy_fan_in_note(struct hy_derived *d, uint32_t i, uint32_t brought)
 	const struct hy_cell *input = in->edges[i].input;
 	struct hy_cell *c = &d->cell;
 	unsigned char *mark = &in->marks[i];
+	bool without = input->flags & F_NO_VALUE;
 
-	count_mark(&in->without, mark, MARK_WITHOUT, input->flags & F_NO_VALUE);
+	/* The end of an event does not bring what it emitted long before. */
+	if (input->flags & F_EVENT && !(brought & MARK_VALUE))
+		without |= *mark & MARK_WITHOUT;
+	count_mark(&in->without, mark, MARK_WITHOUT, without);
 	count_mark(&in->ended, mark, MARK_ENDED, input->flags & F_ENDED);
 	in->values[i] = hy_value_of(input);
 	if (!(c->flags & F_SIGNALS))

@@ -43,11 +43,13 @@ static int hear(struct hy_graph *g, struct hy_derived *d, uint32_t i, void *out)
 {
 	uint32_t brought = hy_take(d, i);
 
-	if (brought && hy_holds_error(d, i)) {
+	if (!(brought & MARK_VALUE))
+		return HY_KEEP;
+	if (hy_holds_error(d, i)) {
 		hy_pass_error(g, d, i);
 		return HY_KEEP | HY_MORE;
 	}
-	if (!(brought & MARK_VALUE) || !hy_holds_value(d, i))
+	if (!hy_holds_value(d, i))
 		return HY_KEEP;
 	*(uint64_t *)out = hy_input_word(d, i);
 	return HY_VALUE;

@@ -46,12 +46,15 @@ static void forget(struct hy_graph *g, struct hy_derived *d)
 		hy_word_put(g, s->type, s->last);
 }
 
-/* After an error every value is different: the cell has lost the last one. */
+/*
+ * After an error every value is different: the cell has lost the last one, and
+ * is without also when the error is over.
+ */
 static int run_changed(struct hy_graph *g, struct hy_derived *d, void *out)
 {
 	struct changed *s = d->ctx;
 
-	if (s->has && !(d->cell.flags & F_ERROR) && is_same(g, d))
+	if (s->has && !(d->cell.flags & F_NO_VALUE) && is_same(g, d))
 		return HY_KEEP;
 	forget(g, d);
 	s->last = hy_word_ref(s->type, hy_input_word(d, 0));

@@ -35,8 +35,12 @@ static int hand_on(struct hy_graph *g, struct hy_derived *d, void *out,
 		*(uint64_t *)out = hy_input_word(d, 0);
 		return HY_VALUE;
 	}
-	if (!failed && hy_brought_error(d, 0))
+	if (failed)
+		return HY_KEEP;
+	if (hy_brought_error(d, 0))
 		hy_pass_error(g, d, 0);
+	else if (hy_brought(d, 0) & MARK_VALUE) /* the input's error went */
+		return hy_nothing(d);
 	return HY_KEEP;
 }
 

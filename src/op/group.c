@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "op/many.h"
+#include "op/one.h"
 
 struct group {
 	bool begun; /* what is brought is a change */
@@ -12,28 +13,42 @@ struct group {
 	uint64_t changed[]; /* a set: in the last wave that was told */
 };
 
-static int64_t note_changes(struct hy_derived *d, struct group *s)
+/* What a subscriber would be told; that an error is over is no such thing. */
+static bool changed(const struct hy_derived *d, uint32_t i)
+{
+	return hy_brought(d, i) & MARK_END || hy_brought_value(d, i) ||
+	       hy_brought_error(d, i);
+}
+
+static int64_t count_changes(const struct hy_derived *d)
 {
 	int64_t count = 0;
 
+	hy_each_news(d, i)
+		count += changed(d, i);
+	return count;
+}
+
+static void note_changes(struct hy_derived *d, struct group *s)
+{
 	for (size_t i = 0;
 	     (i = hy_bits_next(s->changed, s->count, i)) < s->count;)
 		hy_bits_remove(s->changed, s->count, i);
-	hy_each_news(d, i) {
-		hy_bits_add(s->changed, s->count, i);
-		count++;
-	}
-	return count;
+	hy_each_news(d, i)
+		if (changed(d, i))
+			hy_bits_add(s->changed, s->count, i);
 }
 
 static int run_group(struct hy_graph *g, struct hy_derived *d, void *out)
 {
 	struct group *s = d->ctx;
+	int64_t count = s->begun ? count_changes(d) : 0;
 	int r = HY_KEEP;
 
 	(void)g;
-	if (s->begun && hy_news_next(d, 0) < d->fan_in->count) {
-		*(int64_t *)out = note_changes(d, s);
+	if (count) {
+		note_changes(d, s);
+		*(int64_t *)out = count;
 		r = HY_VALUE;
 	}
 	s->begun = true;

@@ -245,19 +245,17 @@ static int run_buffer_count(struct hy_graph *g, struct hy_derived *d, void *out)
 	struct last *last = d->ctx;
 	int r = HY_KEEP;
 
-	if (hy_brought_value(d, 0)) {
+	if (hy_brought_value(d, 0))
 		last_push(g, d);
-		r = hy_nothing(d);
-	} else if (hy_brought_error(d, 0)) {
+	else if (hy_brought_error(d, 0))
 		hy_pass_error(g, d, 0);
-	} else if (hy_brought(d, 0) & MARK_VALUE) {
-		r = hy_nothing(d); /* the input's error went */
-	}
 	if (d->cell.flags & F_FAILED)
 		return HY_KEEP;
 	if (last->count == last->n || (last->count && hy_input_ended(d, 0))) {
 		r = last_result(g, d, out);
 		last_clear(g, last);
+	} else if (hy_brought(d, 0) & MARK_VALUE && !hy_holds_error(d, 0)) {
+		r = hy_nothing(d); /* also when the input's error went */
 	}
 	return hy_with_end(g, d, r);
 }

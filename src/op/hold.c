@@ -2,6 +2,7 @@
 /* Between events and cells: hold, changes. */
 #include <errno.h>
 
+#include "op/many.h"
 #include "op/one.h"
 
 /* ---- hold ------------------------------------------------------------------- */
@@ -79,7 +80,7 @@ int hy_run_changes(struct hy_graph *g, struct hy_derived *d, void *out)
 	bool first = !d->ctx;
 
 	d->ctx = &begun;
-	if (hy_brought_error(d, 0) && (!first || hy_input_ended(d, 0)))
+	if (hy_brought_error(d, 0) && (!first || hy_input_failed(d, 0)))
 		hy_pass_error(g, d, 0);
 	if (first || !hy_brought_value(d, 0))
 		return hy_with_end(g, d, HY_KEEP);

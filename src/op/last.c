@@ -48,16 +48,15 @@ static void keep(struct hy_graph *g, struct hy_derived *d)
 static int run_last(struct hy_graph *g, struct hy_derived *d, void *out)
 {
 	struct last *last = d->ctx;
-	bool came = hy_brought_value(d, 0);
 
-	if (came)
+	if (hy_brought_value(d, 0))
 		keep(g, d);
 	if (hy_holds_error(d, 0)) {
 		hy_pass_error(g, d, 0);
 		return hy_with_end(g, d, HY_KEEP);
 	}
 	if (!hy_input_ended(d, 0))
-		return came ? hy_nothing(d) : HY_KEEP;
+		return hy_brought(d, 0) & MARK_VALUE ? hy_nothing(d) : HY_KEEP;
 	if (!last->has && !last->has_otherwise)
 		return hy_nothing(d) | HY_END;
 	*(uint64_t *)out = last->has ? last->word : last->otherwise;

@@ -43,7 +43,8 @@ static int run_with_latest(struct hy_graph *g, struct hy_derived *d, void *out)
 		hy_pass_error(g, d, (uint32_t)failed);
 		return HY_KEEP;
 	}
-	if (hy_brought(d, 0) & MARK_VALUE)
+	if (hy_brought(d, 0) & MARK_VALUE &&
+	    (hy_holds_value(d, 0) || hy_holds_error(d, 0)))
 		r = with_others(g, d, out);
 	return ended ? r | HY_END : r;
 }
@@ -96,8 +97,6 @@ static int tell(struct hy_graph *g, struct hy_derived *d, void *out)
 		hy_pass_error(g, d, SAMPLED);
 		return HY_KEEP;
 	}
-	if (!hy_holds_value(d, SAMPLED))
-		return HY_KEEP;
 	*(uint64_t *)out = hy_input_word(d, SAMPLED);
 	return HY_VALUE;
 }
@@ -128,8 +127,9 @@ static int run_sample(struct hy_graph *g, struct hy_derived *d, void *out)
 		return HY_KEEP;
 	}
 	s->begun = true;
-	if (hy_brought(d, SAMPLED) & MARK_VALUE)
-		s->fresh = true;
+	if (hy_brought(d, SAMPLED) & MARK_VALUE) /* or the input's error went */
+		s->fresh = hy_holds_value(d, SAMPLED) ||
+			   hy_holds_error(d, SAMPLED);
 	if (tick)
 		r = ticked(g, d, s, out);
 	if (hy_input_ended(d, NOTIFIER) ||

@@ -151,7 +151,7 @@ static int run_take_while(struct hy_graph *g, struct hy_derived *d, void *out)
 		return r;
 	if (r)
 		return pass(d, out);
-	return (take->included ? pass(d, out) : HY_KEEP) | HY_END;
+	return (take->included ? pass(d, out) : hy_nothing(d)) | HY_END;
 }
 
 static int run_skip_while(struct hy_graph *g, struct hy_derived *d, void *out)

@@ -231,7 +231,7 @@ static int do_take_while(struct hy_graph *g, const struct hy_stage *s,
 	if (r)
 		return r;
 	f->ends = true;
-	return s->inclusive ? PASS : STOP;
+	return s->inclusive ? PASS : KEPT_BACK;
 }
 
 static int do_skip_while(struct hy_graph *g, struct hy_stage *s,

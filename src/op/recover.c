@@ -57,6 +57,8 @@ static int run_catch_error(struct hy_graph *g, struct hy_derived *d, void *out)
 		outcome = give_input(d, out);
 	else if (hy_brought_error(d, 0))
 		outcome = make_instead(g, d, out);
+	else if (hy_brought(d, 0) & MARK_VALUE) /* the input's error went */
+		outcome = hy_nothing(d);
 	return hy_with_end(g, d, outcome);
 }
 
