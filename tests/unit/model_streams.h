@@ -3,14 +3,14 @@
  * Random programs of operators with a state, and of operators of time, against
  * a model: what the headers say, in plain C.
  *
- *	model_streams.c       the model: waves, batches, followers, the clock
- *	model_streams_ops.c   its operators, each a little state machine
- *	model_streams_many.c  those of several inputs
- *	model_streams_time.c  those of time
- *	model_streams_fn.c    the functions that operators call
- *	model_streams_real.c  the same operators in the library
- *	model_streams_compare.c  what both tell, side by side
- *	model_streams_run.c   programs and steps
+ *	model_streams.c		the model: waves, batches, followers, the clock
+ *	model_streams_ops.c	its operators, each a little state machine
+ *	model_streams_many.c	those of several inputs
+ *	model_streams_time.c	those of time
+ *	model_streams_fn.c	the functions that operators call
+ *	model_streams_real.c	the same operators in the library
+ *	model_streams_compare.c	what both tell, side by side
+ *	model_streams_run.c	programs and steps
  *
  * A value is a number, of whatever type the program has.  The functions that a
  * user would write (ms_fn_...) are the same for both sides.

@@ -14,18 +14,18 @@ static bool about(const void *a, const void *b)
 {
 	return *(const int64_t *)a / 4 == *(const int64_t *)b / 4;
 }
-HYPHAE_TYPE_WITH(rough, int64_t, .equal = about);
+HYPHAE_TYPE_WITH(ms_rough, int64_t, .equal = about);
 
 struct large {
 	int64_t n;
 	char filler[40];
 };
-HYPHAE_TYPE(large, struct large);
+HYPHAE_TYPE(ms_large, struct large);
 
 struct always {
 	int64_t n;
 };
-HYPHAE_TYPE_WITH(always, struct always, .equal = hyphae_never_equal);
+HYPHAE_TYPE_WITH(ms_always, struct always, .equal = hyphae_never_equal);
 
 static bool equal(int64_t a, int64_t b)
 {
@@ -45,9 +45,9 @@ static bool never(int64_t a, int64_t b)
 }
 
 const struct ms_type ms_types[] = {
-	{&hyphae_int64, equal, equal}, {&hyphae_string, equal, equal},
-	{&rough_type, near, near},     {&large_type, equal, equal},
-	{&always_type, never, equal},
+	{&hyphae_int64, equal, equal},	 {&hyphae_string, equal, equal},
+	{&ms_rough_type, near, near},	 {&ms_large_type, equal, equal},
+	{&ms_always_type, never, equal},
 };
 const size_t ms_type_count = sizeof(ms_types) / sizeof(ms_types[0]);
 
