@@ -14,7 +14,7 @@ static HY_FRAME void probe_batch(struct hy_graph *g, uint64_t pass)
 	hy_probe_batch(g->id, pass);
 }
 
-static struct hy_batch *batch_take(struct hy_graph *g)
+static inline struct hy_batch *batch_take(struct hy_graph *g)
 {
 	struct hy_batch *batch = g->spare_batch;
 
@@ -25,7 +25,7 @@ static struct hy_batch *batch_take(struct hy_graph *g)
 	return batch;
 }
 
-static void batch_give(struct hy_graph *g, struct hy_batch *batch)
+static inline void batch_give(struct hy_graph *g, struct hy_batch *batch)
 {
 	if (!g->spare_batch) {
 		g->spare_batch = batch;
@@ -36,7 +36,7 @@ static void batch_give(struct hy_graph *g, struct hy_batch *batch)
 }
 
 /* The pass that the batch's writes belong to. */
-static uint64_t pass_of_batch(struct hy_graph *g)
+static inline uint64_t pass_of_batch(struct hy_graph *g)
 {
 	if (hy_self.pass)
 		return hy_pass_id(hy_self.pass);
@@ -135,10 +135,10 @@ static int flush_batch(struct hy_graph *g, struct hy_batch *batch)
 	hy_flush(g, &batch->log);
 	if (hy_watched())
 		told(g, batch, writes, coalesced);
-	return hy_drain_end(g, 1);
+	return hy_drain_leave(g) ? 0 : hy_drain_end(g, 1);
 }
 
-static void close_batch(struct hy_graph *g, struct hy_batch *batch)
+static inline void close_batch(struct hy_graph *g, struct hy_batch *batch)
 {
 	struct hy_batch **link = &hy_thread_of(g)->batches;
 

@@ -63,11 +63,8 @@ append(struct hy_graph *g, struct hy_log *log, struct hy_cell *c)
 	if (log == &g->next)
 		g->left = true;
 
-	if (log->count == 0) {
-		if (!++g->log_epoch) /* 0 means unknown */
-			g->log_epoch = 1;
-		log->epoch = g->log_epoch;
-	}
+	if (log->count == 0)
+		hy_log_begin(g, log);
 	*entry = (struct hy_log_entry){.cell = c};
 	if (cold->pending) {
 		entry->older_epoch = cold->log_epoch;
@@ -240,13 +237,6 @@ void hy_log_clear(struct hy_graph *g, struct hy_log *log)
 		hy_cell_put(g, c);
 	}
 	hy_log_emptied(log);
-}
-
-void hy_log_emptied(struct hy_log *log)
-{
-	log->count = log->events = 0;
-	log->ends = false;
-	log->writes = log->coalesced = 0;
 }
 
 void hy_log_done(struct hy_log *log)

@@ -30,9 +30,18 @@ int hy_log_put(struct hy_graph *g, struct hy_log *log, struct hy_cell *c,
 bool hy_log_put_plain(struct hy_graph *g, struct hy_log *log, struct hy_cell *c,
 		      uint64_t word);
 
+/* The first entry is about to come: what cells note of the log is new. */
+static inline void hy_log_begin(struct hy_graph *g, struct hy_log *log)
+{
+	if (unlikely(!++g->log_epoch)) /* 0 means unknown */
+		g->log_epoch = 1;
+	log->epoch = g->log_epoch;
+}
+
 /*
- * The first of these of a cell that is in no log, as long as nothing has to be
- * made for it.  False: hy_log_put_plain() may still know how.
+ * The first of these of a cell that is in no log, into that of a batch, as long
+ * as nothing has to be made for it.  False: hy_log_put_plain() may still know
+ * how.
  */
 static inline bool hy_log_add_plain(struct hy_graph *g, struct hy_log *log,
 				    struct hy_cell *c, uint64_t word)
@@ -40,9 +49,11 @@ static inline bool hy_log_add_plain(struct hy_graph *g, struct hy_log *log,
 	struct hy_cold *cold = hy_cold_of(c);
 	size_t at = log->count;
 
-	if (unlikely(!at || at == log->capacity || at >= g->gathered_capacity ||
+	if (unlikely(at == log->capacity || at >= g->gathered_capacity ||
 		     !cold || c->flags & F_PENDING))
 		return false;
+	if (!at)
+		hy_log_begin(g, log);
 	log->entries[at] = (struct hy_log_entry){
 		.cell = c, .word = word, .what = LOG_VALUE};
 	log->count = at + 1;
@@ -90,7 +101,12 @@ static inline void hy_log_forget(const struct hy_log *log,
 /* Give up all entries, their values and their cells. */
 void hy_log_clear(struct hy_graph *g, struct hy_log *log);
 /* All entries have been seen to: it is empty. */
-void hy_log_emptied(struct hy_log *log);
+static inline void hy_log_emptied(struct hy_log *log)
+{
+	log->count = log->events = 0;
+	log->ends = false;
+	log->writes = log->coalesced = 0;
+}
 
 void hy_log_done(struct hy_log *log);
 

@@ -346,13 +346,32 @@ static size_t flush_waiting(struct hy_graph *g, struct hy_log *log, size_t i)
 }
 
 /* What operators have left to say comes before the next event. */
-static void say_more(struct hy_graph *g)
+static inline void say_more(struct hy_graph *g)
 {
-	while (g->more.count)
+	while (unlikely(g->more.count))
 		hy_wave_more(g);
 }
 
-void hy_flush(struct hy_graph *g, struct hy_log *log)
+/* A value of one cell, and nothing else is left to do: no more than a set. */
+static inline bool is_one_set(const struct hy_graph *g,
+			      const struct hy_log *log)
+{
+	return log->count == 1 && log->entries[0].what == LOG_VALUE &&
+	       !(log->entries[0].cell->flags & (F_EVENT | F_ENDED)) &&
+	       !(g->flags & HYPHAE_EAGER) && !g->nfired &&
+	       !hy_queue_used(&g->queue);
+}
+
+static inline void flush_one(struct hy_graph *g, struct hy_log *log)
+{
+	struct hy_cell *c = log->entries[0].cell;
+
+	hy_log_forget(log, &log->entries[0]);
+	hy_notify(g, c, c->type, log->entries[0].word, HYPHAE_VALUE);
+	say_more(g);
+}
+
+static NOINLINE void flush_all(struct hy_graph *g, struct hy_log *log)
 {
 	size_t at = flush_first(g, log);
 
@@ -362,6 +381,14 @@ void hy_flush(struct hy_graph *g, struct hy_log *log)
 		say_more(g);
 	}
 	fail_after_value(g, log);
+}
+
+void hy_flush(struct hy_graph *g, struct hy_log *log)
+{
+	if (is_one_set(g, log))
+		flush_one(g, log);
+	else
+		flush_all(g, log);
 	for (size_t i = 0; i < log->count; i++)
 		hy_cell_put(g, log->entries[i].cell);
 	hy_log_emptied(log);
