@@ -117,12 +117,16 @@ void hy_more(struct hy_graph *g, struct hy_derived *d)
 }
 
 /* What `run` told, beside a value. */
-static void follow_outcome(struct hy_graph *g, struct hy_derived *d,
-			   int outcome)
+static inline void follow_outcome(struct hy_graph *g, struct hy_derived *d,
+				  int outcome)
 {
 	struct hy_cell *c = &d->cell;
 	bool ends = outcome > 0 && outcome & HY_END;
 
+	/* It ends by what it tells, and made a value: most of those that track. */
+	if (likely(outcome == HY_VALUE &&
+		   (c->flags & (F_SIGNALS | F_FAILED)) == F_SIGNALS))
+		return;
 	if (unlikely(outcome < 0))
 		hy_set_failure(g, c, outcome);
 	if (c->flags & F_FAILED)

@@ -182,6 +182,8 @@ static bool fan_in_grow(struct hy_graph *g, struct hy_derived *d, uint32_t want)
 	in = hy_fan_in_new(g, d, old->count, capacity);
 	if (!in)
 		return false;
+	in->running = old->running;
+	in->again = old->again;
 	in->without = old->without;
 	in->ended = old->ended;
 	memcpy(in->values, old->values, old->count * sizeof(*in->values));

@@ -256,15 +256,7 @@ void hy_scope_close(struct hy_graph *g, struct hyphae_scope *handle)
 	g->entered_scopes--;
 }
 
-struct hy_scope *hy_scopes_hide(void)
-{
-	struct hy_scope *hidden = hy_self.scope;
-
-	hy_self.scope = NULL;
-	return hidden;
-}
-
-void hy_scopes_show(struct hy_scope *hidden)
+void hy_scopes_show_all(struct hy_scope *hidden)
 {
 	struct hy_scope **at = &hy_self.scope;
 

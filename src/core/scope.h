@@ -52,8 +52,21 @@ struct hyphae_scope *hy_scope_open(struct hy_graph *g);
  * What is made in between belongs to no scope of this thread's.  Scopes that
  * callbacks enter meanwhile and do not leave stay entered.
  */
-struct hy_scope *hy_scopes_hide(void);
-void hy_scopes_show(struct hy_scope *hidden);
+static inline struct hy_scope *hy_scopes_hide(void)
+{
+	struct hy_scope *hidden = hy_self.scope;
+
+	hy_self.scope = NULL;
+	return hidden;
+}
+
+void hy_scopes_show_all(struct hy_scope *hidden);
+
+static inline void hy_scopes_show(struct hy_scope *hidden)
+{
+	if (unlikely(hidden != NULL))
+		hy_scopes_show_all(hidden);
+}
 
 /* Its derived cells, until each() returns false; then it does too. */
 bool hy_scope_each_derived(const struct hyphae_scope *scope,

@@ -18,7 +18,8 @@ void hy_track_begin(struct hy_tracker *t, struct hy_graph *g,
 	t->d = d;
 	t->edges = d->fan_in->edges;
 	t->expected = d->fan_in->count;
-	t->matched = t->numbered = t->nextra = t->untracked = 0;
+	t->from = g->reads.count;
+	t->matched = t->nextra = t->numbered = t->untracked = 0;
 	t->no_memory = t->unsettled = t->idle = false;
 	hy_self.tracker = t;
 }
@@ -28,46 +29,87 @@ void hy_track_end(struct hy_tracker *t)
 	hy_self.tracker = t->outer;
 }
 
-/* They have been noted before, so they have a cold part. */
-static void number(struct hy_tracker *t)
+void hy_track_forget(struct hy_tracker *t)
 {
-	for (; t->numbered < t->matched; t->numbered++)
-		hy_cold_of(t->edges[t->numbered].input)->read_at = t->numbered;
+	struct hy_list *reads = &t->graph->reads;
+
+	for (size_t i = t->from; i < reads->count; i++)
+		hy_let_go(t->graph, reads->cells[i]);
+	reads->count = t->from;
+	t->nextra = 0;
 }
 
-/* The place where the cell says it was noted tells; others may write it. */
-static bool noted(struct hy_tracker *t, struct hy_cell *c)
-{
-	const struct hy_cold *cold = hy_cold_of(c);
-	uint32_t at;
+/* ---- what was read before ------------------------------------------------ */
 
-	if (!cold) /* what was noted has one */
-		return false;
-	number(t);
-	at = cold->read_at;
-	if (at < t->matched)
-		return t->edges[at].input == c;
-	at -= t->matched;
-	return at < t->nextra && t->extra[at] == c;
+static uint32_t nreads(const struct hy_tracker *t)
+{
+	return t->matched + t->nextra;
+}
+
+static struct hy_cell *read_at(const struct hy_tracker *t, uint32_t i)
+{
+	return i < t->matched ? t->edges[i].input
+			      : hy_track_extra(t)[i - t->matched];
+}
+
+/* Among the last `count` of them? */
+static inline bool among(const struct hy_tracker *t, const struct hy_cell *c,
+			 uint32_t count)
+{
+	struct hy_cell *const *extra = hy_track_extra(t);
+	uint32_t i;
+
+	for (i = t->nextra; i && count; count--)
+		if (extra[--i] == c)
+			return true;
+	for (i = t->matched; i && count; count--)
+		if (t->edges[--i].input == c)
+			return true;
+	return false;
+}
+
+/* False without memory. */
+static bool number(struct hy_tracker *t)
+{
+	uint32_t count = nreads(t);
+
+	for (uint32_t i = t->numbered; i < count; i++) {
+		struct hy_cold *cold = hy_cold_made(read_at(t, i));
+
+		if (!cold)
+			return false;
+		cold->read_at = i;
+		t->numbered = i + 1;
+	}
+	return true;
+}
+
+/*
+ * A few are looked through; where there are more, each cell knows the place
+ * where it was read, which others may write too: the place tells.
+ */
+#define FEW 8
+static bool noted(struct hy_tracker *t, const struct hy_cell *c)
+{
+	uint32_t count = nreads(t);
+	const struct hy_cold *cold;
+
+	if (count <= FEW || !number(t))
+		return among(t, c, count);
+	cold = hy_cold_of(c);
+	return cold && cold->read_at < count && read_at(t, cold->read_at) == c;
 }
 
 /* Was it among what was read last?  Functions often read a cell again. */
 #define RECENT 4
 static bool noted_lately(const struct hy_tracker *t, const struct hy_cell *c)
 {
-	for (uint32_t i = 1; i <= RECENT && i <= t->nextra; i++)
-		if (t->extra[t->nextra - i] == c)
-			return true;
-	for (uint32_t i = 1; i <= RECENT && i <= t->matched; i++)
-		if (t->edges[t->matched - i].input == c)
-			return true;
-	return false;
+	return among(t, c, RECENT);
 }
 
 static void note(struct hy_tracker *t, struct hy_cell *c)
 {
-	struct hy_cell **extra;
-	struct hy_cold *cold;
+	struct hy_list *reads = &t->graph->reads;
 
 	if (t->matched < t->expected && t->edges[t->matched].input == c) {
 		t->matched++;
@@ -75,18 +117,13 @@ static void note(struct hy_tracker *t, struct hy_cell *c)
 	}
 	if (noted(t, c))
 		return;
-	cold = hy_cold_made(c);
-	extra = hy_reserve_in(hy_graph_of(c)->region, t->extra, &t->capacity,
-			      t->nextra + 1, sizeof(struct hy_cell *));
-	if (extra)
-		t->extra = extra;
-	if (!extra || !cold) {
+	if (!hy_list_reserve(t->graph, reads, reads->count + 1)) {
 		t->no_memory = true;
 		return;
 	}
 	t->expected = t->matched; /* what comes now is behind it */
-	cold->read_at = t->matched + t->nextra;
-	extra[t->nextra++] = hy_hold(c);
+	hy_list_add(reads, c);
+	t->nextra++;
 }
 
 bool hy_track_quickly(struct hy_tracker *t, struct hy_cell *c)
@@ -98,32 +135,29 @@ bool hy_track_quickly(struct hy_tracker *t, struct hy_cell *c)
 	g = hy_graph_of(c);
 	if (t->graph != g || t->untracked)
 		return true;
-	if (hy_shared(g) || (c->flags & F_DERIVED && hy_is_unsettled(g, c)))
+	if (hy_shared(g) || (c->flags & F_DERIVED &&
+			     (c->flags & F_IDLE || hy_is_unsettled(g, c))))
 		return false;
-	if (t->matched < t->expected && t->edges[t->matched].input == c) {
-		t->matched++;
-		return true;
-	}
-	return noted(t, c); /* once more the same */
+	note(t, c);
+	return true;
 }
 
-void hy_track_unique(struct hy_graph *g, struct hy_tracker *t)
+void hy_track_unique(struct hy_tracker *t)
 {
+	struct hy_list *reads = &t->graph->reads;
 	uint32_t count = t->nextra;
 
 	t->numbered = 0; /* a run inside this one has written there */
-	number(t);
 	t->nextra = 0;
 	for (uint32_t i = 0; i < count; i++) {
-		struct hy_cell *c = t->extra[i];
+		struct hy_cell *c = hy_track_extra(t)[i];
 
-		if (noted(t, c)) {
-			hy_let_go(g, c);
-			continue;
-		}
-		hy_cold_of(c)->read_at = t->matched + t->nextra;
-		t->extra[t->nextra++] = c;
+		if (noted(t, c))
+			hy_let_go(t->graph, c);
+		else
+			hy_track_extra(t)[t->nextra++] = c;
 	}
+	reads->count = t->from + t->nextra;
 }
 
 void hy_track_read(struct hy_graph *g, struct hy_cell *c)

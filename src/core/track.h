@@ -17,13 +17,14 @@ struct hy_tracker {
 	struct hy_derived *d;
 	/*
 	 * Reads that are the inputs of the last run so far, in order: that many
-	 * of those `expected`, and the first of them know their place (read_at).
+	 * of those `expected`.  From there on they lie in graph->reads, held,
+	 * behind those of the runs that this one is in.
 	 */
 	const struct hy_edge *edges;
-	uint32_t matched, expected, numbered;
-	struct hy_cell **extra; /* reads from there on, each held */
+	uint32_t matched, expected;
+	size_t from;
 	uint32_t nextra;
-	size_t capacity;
+	uint32_t numbered;  /* of all of them, so many know their place */
 	uint32_t untracked; /* hyphae_untracked_begin() */
 	bool no_memory;
 	bool unsettled; /* read something that was yet to be computed */
@@ -43,11 +44,20 @@ void hy_track_begin(struct hy_tracker *t, struct hy_graph *g,
 		    struct hy_derived *d);
 void hy_track_end(struct hy_tracker *t);
 
+/* The reads that were not expected. */
+static inline struct hy_cell **hy_track_extra(const struct hy_tracker *t)
+{
+	return t->graph->reads.cells + t->from;
+}
+
+/* Let go of them: the run is seen to. */
+void hy_track_forget(struct hy_tracker *t);
+
 /*
  * After the run: what was noted twice, because a run inside this one noted it
  * as well, is left once.
  */
-void hy_track_unique(struct hy_graph *g, struct hy_tracker *t);
+void hy_track_unique(struct hy_tracker *t);
 
 /*
  * Functions of other cells that are called inside a tracked run are none of

@@ -201,12 +201,14 @@ enum hy_mark {
  * hy_holes(), the slots below `count` that have no input.
  */
 struct hy_fan_in {
-	uint32_t count;	      /* slots in use; an edge may have no input */
-	uint32_t without;     /* of them without a value */
-	uint32_t ended;	      /* of them ended */
-	uint32_t capacity;    /* slots */
-	const void **values;  /* one each, kept up to date by spread() */
-	unsigned char *marks; /* one each: enum hy_mark */
+	uint32_t count;		/* slots in use; an edge may have no input */
+	uint32_t without;	/* of them without a value */
+	uint32_t ended;		/* of them ended */
+	uint32_t capacity : 30; /* slots */
+	uint32_t running : 1;	/* computed.c: its function is under way, */
+	uint32_t again : 1;	/* and was to run once more meanwhile */
+	const void **values;	/* one each, kept up to date by spread() */
+	unsigned char *marks;	/* one each: enum hy_mark */
 	struct hy_edge edges[];
 };
 
@@ -487,6 +489,7 @@ struct hy_graph {
 	uint32_t settling;     /* nested reads of cells that must settle */
 	uint32_t making;       /* functions under way that make cells */
 	struct hy_list wanted; /* settle.c: cells that must, no references */
+	struct hy_list reads;  /* track.c: new ones of runs under way, held */
 	uint32_t want_epoch;   /* tells one settling from another */
 	uint32_t links;	       /* edges linked so far */
 

@@ -11,14 +11,6 @@
 #include "core/track.h"
 #include "core/wave.h"
 
-struct computed {
-	hyphae_computed_fn fn;
-	void *ctx;
-	struct hy_tracker tracker; /* keeps its array from run to run */
-	bool running;
-	bool again; /* was to run while it ran */
-};
-
 /* An error that was read and handed on is the same error, with its message. */
 static bool adopt_error(struct hy_graph *g, struct hy_derived *d, int code)
 {
@@ -49,14 +41,6 @@ static int cycle(struct hy_graph *g, struct hy_derived *d)
 	return HY_KEEP;
 }
 
-static int forget_reads(struct hy_graph *g, struct hy_tracker *t)
-{
-	for (uint32_t i = 0; i < t->nextra; i++)
-		hy_let_go(g, t->extra[i]);
-	t->nextra = 0;
-	return HY_KEEP;
-}
-
 /* Follow what was read.  0, HY_KEEP if the run does not count, or an error. */
 static int relink(struct hy_graph *g, struct hy_derived *d,
 		  struct hy_tracker *t)
@@ -64,14 +48,12 @@ static int relink(struct hy_graph *g, struct hy_derived *d,
 	bool raised = false;
 	int r = 0;
 
-	if (likely(!t->nextra && t->matched == d->fan_in->count &&
-		   !t->no_memory && !t->idle && !(d->cell.flags & F_AGAIN)))
-		return 0; /* the same as the last time */
 	if (t->nextra)
-		hy_track_unique(g, t);
+		hy_track_unique(t);
 	if (t->nextra || t->matched < d->fan_in->count)
-		r = hy_relink(g, d, t->matched, t->extra, t->nextra, &raised);
-	forget_reads(g, t);
+		r = hy_relink(g, d, t->matched, hy_track_extra(t), t->nextra,
+			      &raised);
+	hy_track_forget(t);
 	if (t->no_memory)
 		return -ENOMEM;
 	if (r == -ELOOP)
@@ -99,45 +81,57 @@ static void drop_made(struct hy_graph *g, struct hy_derived *d, void *out)
 	hy_guard_end(g, saved);
 }
 
-static int call(struct hy_graph *g, struct hy_derived *d, void *out)
+static int call(struct hy_graph *g, struct hy_derived *d, struct hy_tracker *t,
+		void *out)
 {
-	struct computed *s = d->ctx;
+	hyphae_computed_fn fn = (hyphae_computed_fn)d->fn;
 	struct hy_scope *hidden;
 	int r;
 
-	s->running = true;
-	hy_track_begin(&s->tracker, g, d);
+	d->fan_in->running = true;
+	hy_track_begin(t, g, d);
 	hidden = hy_scopes_hide(); /* what it makes is its own */
 	g->making++;
 	hy_call_begin(g);
-	r = s->fn(out, s->ctx);
+	r = fn(out, d->ctx);
 	hy_call_end(g);
 	g->making--;
 	hy_scopes_show(hidden);
-	hy_track_end(&s->tracker);
-	s->running = false;
+	hy_track_end(t);
+	d->fan_in->running = false;
 	return r > 0 ? -EINVAL : r;
 }
 
-static int run_computed(struct hy_graph *g, struct hy_derived *d, void *out)
+/* It was to run while it ran: what it read depends on it. */
+static int run_again(struct hy_graph *g, struct hy_derived *d, int linked)
 {
-	struct computed *s = d->ctx;
-	int r, linked;
+	d->fan_in->again = false;
+	hy_wake(g, d);
+	return linked ? linked : HY_KEEP;
+}
 
-	if (s->running) { /* what it reads depends on it */
-		s->again = true;
-		return HY_KEEP;
-	}
-	r = call(g, d, out);
-	/* Released in its own function: it follows nothing any more. */
-	linked = d->cell.flags & F_DEAD ? forget_reads(g, &s->tracker)
-					: relink(g, d, &s->tracker);
-	if (s->again) {
-		s->again = false;
-		hy_wake(g, d);
-		if (!linked)
-			linked = HY_KEEP;
-	}
+/* It read the same as the last time, and there is nothing else to it. */
+static bool is_settled(const struct hy_derived *d, const struct hy_tracker *t)
+{
+	const struct hy_fan_in *in = d->fan_in;
+
+	return !t->nextra && t->matched == in->count && !t->no_memory &&
+	       !t->idle && !(d->cell.flags & (F_AGAIN | F_DEAD)) && !in->again;
+}
+
+/* What `call` returned; `out` holds a value if that is 0. */
+static NOINLINE int see_to(struct hy_graph *g, struct hy_derived *d,
+			   struct hy_tracker *reads, int r, void *out)
+{
+	int linked = HY_KEEP;
+
+	/* Released in its own function it follows nothing any more. */
+	if (d->cell.flags & F_DEAD)
+		hy_track_forget(reads);
+	else
+		linked = is_settled(d, reads) ? 0 : relink(g, d, reads);
+	if (unlikely(d->fan_in->again))
+		linked = run_again(g, d, linked);
 	if (linked) {
 		if (r == 0)
 			drop_made(g, d, out);
@@ -155,19 +149,25 @@ static int run_computed(struct hy_graph *g, struct hy_derived *d, void *out)
 	return r | HY_END;
 }
 
-static void free_computed(struct hy_graph *g, struct hy_derived *d)
+static int run_computed(struct hy_graph *g, struct hy_derived *d, void *out)
 {
-	struct computed *s = d->ctx;
+	struct hy_tracker reads;
+	int r;
 
-	(void)g;
-	hy_free(s->tracker.extra);
-	hy_free(s);
+	if (unlikely(d->fan_in->running)) {
+		d->fan_in->again = true;
+		return HY_KEEP;
+	}
+	r = call(g, d, &reads, out);
+	if (likely(r == 0 && is_settled(d, &reads) &&
+		   d->fan_in->ended < d->fan_in->count))
+		return HY_VALUE;
+	return see_to(g, d, &reads, r, out);
 }
 
 static const struct hy_op hy_op_computed = {
 	.name = "computed",
 	.run = run_computed,
-	.free = free_computed,
 	.flags = OP_SIGNALS | OP_DYNAMIC | OP_BLIND,
 };
 
@@ -179,24 +179,14 @@ struct hyphae_cell *hyphae_computed_at(struct hyphae_graph *graph,
 	struct hy_order order = {.graph = hy_graph(graph),
 				 .op = &hy_op_computed,
 				 .type = type,
+				 .fn = (void (*)(void))fn,
+				 .ctx = ctx,
 				 .site = site};
-	struct hyphae_cell *cell;
-	struct computed *s;
 
 	if (!order.graph || !fn) {
 		errno = order.graph ? EINVAL : -hy_bad_handle(graph);
 		return NULL;
 	}
-	order.ctx = s = hy_zalloc_in(order.graph->region, sizeof(*s));
-	if (!s) {
-		errno = ENOMEM;
-		return NULL;
-	}
-	s->fn = fn;
-	s->ctx = ctx;
 	store_relaxed(&hy_tracking, true);
-	cell = hy_order(&order);
-	if (!cell)
-		hy_free(s);
-	return cell;
+	return hy_order(&order);
 }
