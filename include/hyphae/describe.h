@@ -94,7 +94,8 @@ enum hyphae_dot_flags {
 	/* Cells of the same height on one line, with the height beside it. */
 	HYPHAE_DOT_HEIGHTS = 1,
 	HYPHAE_DOT_NO_SUBSCRIPTIONS = 2,
-	HYPHAE_DOT_NO_VALUES = 4, /* call no print function */
+	/* Call no print function; "event", "completed", errors are told. */
+	HYPHAE_DOT_NO_VALUES = 4,
 };
 
 /* Members that are not named are 0, which stands for what is usual. */

@@ -76,6 +76,7 @@ static void portray(struct hy_graph *g, struct hy_cell *c, bool value,
 		.type = c->type->name,
 		.site = hy_site_of(c),
 		.name_length = strlen(c->name),
+		.quiet = !value,
 	};
 	memcpy(p->name, c->name, p->name_length);
 	if (c->flags & F_ERROR) {
@@ -115,10 +116,28 @@ static void add_state(const struct hy_portrait *p, struct hy_text *text,
 		hy_text_add(text, "...");
 }
 
+/* Of a cell that holds no error; did it say anything? */
+static bool add_value(const struct hy_portrait *p, struct hy_text *text,
+		      enum hy_quoting quoting)
+{
+	bool event = p->flags & F_EVENT, none = p->flags & F_NONE;
+
+	if (event)
+		hy_text_add(text, "event");
+	else if (none)
+		hy_text_add(text, "no value");
+	if (none || p->quiet)
+		return event || none;
+	hy_text_add(text, event ? ", last " : "value ");
+	add_state(p, text, quoting);
+	return true;
+}
+
 void hy_portray_state(const struct hy_portrait *p, struct hy_text *text,
 		      enum hy_quoting quoting)
 {
 	const char *quote = quoting == HY_QUOTE_DOT ? "\\\"" : "\"";
+	bool said = true;
 
 	if (p->flags & F_ERROR) {
 		hy_text_add(text, "%s %d",
@@ -128,15 +147,11 @@ void hy_portray_state(const struct hy_portrait *p, struct hy_text *text,
 			add_state(p, text, quoting);
 			hy_text_add(text, "%s", quote);
 		}
-	} else if (p->flags & F_NONE) {
-		hy_text_add(text, p->flags & F_EVENT ? "event" : "no value");
 	} else {
-		hy_text_add(text,
-			    p->flags & F_EVENT ? "event, last " : "value ");
-		add_state(p, text, quoting);
+		said = add_value(p, text, quoting);
 	}
 	if (p->flags & F_COMPLETE)
-		hy_text_add(text, ", completed");
+		hy_text_add(text, said ? ", completed" : "completed");
 }
 
 /* As snprintf() does it. */

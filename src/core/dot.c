@@ -168,7 +168,7 @@ static void add_label(struct drawing *d, const struct hy_portrait *p)
 	hy_text_add(text, "#%llu %s ", (unsigned long long)p->id, p->op);
 	hy_text_quote(text, p->type, strlen(p->type), HY_QUOTE_DOT);
 	if (!(d->options.flags & HYPHAE_DOT_NO_VALUES) ||
-	    p->flags & (F_NO_VALUE | F_COMPLETE)) {
+	    p->flags & (F_NO_VALUE | F_COMPLETE | F_EVENT)) {
 		hy_text_add(text, "\\n");
 		hy_portray_state(p, text, HY_QUOTE_DOT);
 	}

@@ -19,13 +19,17 @@ struct hy_portrait {
 	char name[HYPHAE_NAME_MAX + 1];
 	char state[HY_VALUE_TEXT]; /* the value, or the message of the error */
 	bool cut;		   /* that was longer */
+	bool quiet;		   /* the value was not asked for */
 };
 
 /* 0, -EINVAL or -ESTALE.  Calls type->print, if the value is asked for. */
 int hy_portray(const struct hyphae_cell *cell, bool value,
 	       struct hy_portrait *ret);
 
-/* "value 5", "no value", "failed -5 \"text\", ..." */
+/*
+ * "value 5", "no value", "event, last 5", "failed -5 \"text\", ..."; if the
+ * value was not asked for, what there is to tell without it, perhaps nothing.
+ */
 void hy_portray_state(const struct hy_portrait *portrait, struct hy_text *text,
 		      enum hy_quoting quoting);
 

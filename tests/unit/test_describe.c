@@ -767,6 +767,38 @@ static void draw_all_of_it(void **state)
 	assert_int_equal(hyphae_graph_free(e.graph), 0);
 }
 
+/* Without values: what else there is to say of a cell, an event above all. */
+static void draw_without_values(void **state)
+{
+	struct hyphae_dot_options o = {.flags = HYPHAE_DOT_NO_VALUES};
+	struct hyphae_graph *graph = hyphae_graph_new(0);
+	struct hyphae_cell *event, *done;
+	char expected[512];
+
+	(void)state;
+	event = hyphae_event_new_at(graph, &hyphae_int64, "");
+	assert_int_equal(hyphae_int64_set(event, 5), 0);
+	draw(graph, NULL);
+	assert_int_equal(occurrences(paper.text, "\\nevent, last 5\""), 1);
+	draw(graph, &o);
+	snprintf(expected, sizeof(expected),
+		 "digraph hyphae_%llu {\n\tc%llu [label=\"#%llu source int64"
+		 "\\nevent\", shape=box];\n}\n",
+		 (unsigned long long)hyphae_graph_id(graph),
+		 (unsigned long long)hyphae_cell_id(event),
+		 (unsigned long long)hyphae_cell_id(event));
+	assert_string_equal(paper.text, expected);
+	assert_int_equal(hyphae_cell_complete(event), 0);
+	done = hyphae_int64_new_at(graph, 3, "");
+	assert_int_equal(hyphae_cell_complete(done), 0);
+	draw(graph, &o);
+	check_with_dot(paper.text);
+	assert_int_equal(occurrences(paper.text, "int64\\nevent, completed\""),
+			 1);
+	assert_int_equal(occurrences(paper.text, "int64\\ncompleted\""), 1);
+	assert_int_equal(hyphae_graph_free(graph), 0);
+}
+
 /* Every byte but NUL in a value, and every ASCII one in a name. */
 static void draw_any_byte(void **state)
 {
@@ -1001,6 +1033,7 @@ int main(void)
 		cmocka_unit_test(describe_cuts_values),
 		cmocka_unit_test(describe_like_snprintf),
 		cmocka_unit_test(print_functions_may_look),
+		cmocka_unit_test(draw_without_values),
 		cmocka_unit_test(draw_from_a_start),
 		cmocka_unit_test(draw_all_of_it),
 		cmocka_unit_test(draw_any_byte),
