@@ -157,13 +157,11 @@ void hy_free(void *memory)
 		from.free(memory, from.ctx);
 }
 
-void *hy_reserve_in(struct hy_region *region, void *array, size_t *capacity,
+void *hy_enlarge_in(struct hy_region *region, void *array, size_t *capacity,
 		    size_t want, size_t size)
 {
 	size_t room = *capacity ? *capacity : 8;
 
-	if (want <= *capacity)
-		return array;
 	while (room < want)
 		room *= 2;
 	array = hy_grow_in(region, array, room * size);

@@ -30,8 +30,16 @@ void *hy_grow_in(struct hy_region *region, void *memory, size_t size);
  * the old one untouched.  Grows by doubling; never shrinks.
  */
 void *hy_reserve(void *array, size_t *capacity, size_t want, size_t size);
-void *hy_reserve_in(struct hy_region *region, void *array, size_t *capacity,
+void *hy_enlarge_in(struct hy_region *region, void *array, size_t *capacity,
 		    size_t want, size_t size);
+
+static inline void *hy_reserve_in(struct hy_region *region, void *array,
+				  size_t *capacity, size_t want, size_t size)
+{
+	return want <= *capacity
+		       ? array
+		       : hy_enlarge_in(region, array, capacity, want, size);
+}
 
 /* Zeroed pages, `size` bytes aligned to `align`, never given back. */
 void *hy_pages(size_t size, size_t align);

@@ -11,10 +11,10 @@
 
 /* ---- lists of cells ------------------------------------------------------ */
 
-bool hy_list_reserve(struct hy_graph *g, struct hy_list *list, size_t want)
+bool hy_list_enlarge(struct hy_graph *g, struct hy_list *list, size_t want)
 {
 	struct hy_cell **cells =
-		hy_reserve_in(g->region, list->cells, &list->capacity, want,
+		hy_enlarge_in(g->region, list->cells, &list->capacity, want,
 			      sizeof(struct hy_cell *));
 
 	if (cells)

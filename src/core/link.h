@@ -125,6 +125,12 @@ bool hy_link_again(struct hy_graph *g);
 /* Keep a cell in a list, with a reference; there is room (I7). */
 void hy_list_add(struct hy_list *list, struct hy_cell *c);
 /* Room for `want`; false without memory. */
-bool hy_list_reserve(struct hy_graph *g, struct hy_list *list, size_t want);
+bool hy_list_enlarge(struct hy_graph *g, struct hy_list *list, size_t want);
+
+static inline bool hy_list_reserve(struct hy_graph *g, struct hy_list *list,
+				   size_t want)
+{
+	return want <= list->capacity || hy_list_enlarge(g, list, want);
+}
 
 #endif
