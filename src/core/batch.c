@@ -118,8 +118,8 @@ static NOINLINE void told(struct hy_graph *g, struct hy_batch *batch,
 		hy_frame_watch(g);
 }
 
-/* Run what the batch holds, or leave it to whoever propagates. */
-static int flush_batch(struct hy_graph *g, struct hy_batch *batch)
+/* Somebody watches, or another thread propagates. */
+static NOINLINE int flush_slowly(struct hy_graph *g, struct hy_batch *batch)
 {
 	uint64_t writes = batch->log.writes, coalesced = batch->log.coalesced;
 	bool drainer;
@@ -135,7 +135,17 @@ static int flush_batch(struct hy_graph *g, struct hy_batch *batch)
 	hy_flush(g, &batch->log);
 	if (hy_watched())
 		told(g, batch, writes, coalesced);
-	return hy_drain_leave(g) ? 0 : hy_drain_end(g, 1);
+	return hy_drain_end(g, 1);
+}
+
+/* Run what the batch holds, or leave it to whoever propagates. */
+static inline int flush_batch(struct hy_graph *g, struct hy_batch *batch)
+{
+	if (hy_watched() || !hy_drain_begin(g))
+		return flush_slowly(g, batch);
+	hy_pass_open(g, batch->pass);
+	hy_flush(g, &batch->log);
+	return likely(hy_drain_leave(g)) ? 0 : hy_drain_end(g, 1);
 }
 
 static inline void close_batch(struct hy_graph *g, struct hy_batch *batch)
