@@ -91,7 +91,8 @@ HYPHAE_API void hyphae_untracked_end(void);
  * The cell to follow for `value`: one that is made in the function, or any
  * other of the same graph.  The cells, subscriptions and timers that it makes
  * belong to the operator, as if in a scope, and are released when that moves
- * on; it keeps a reference to what is returned.  NULL: an error, errno.
+ * on (while a scope that it made is entered: when that is left, see scope.h);
+ * it keeps a reference to what is returned.  NULL: an error, errno.
  */
 typedef struct hyphae_cell *(*hyphae_switch_fn)(const void *value, void *ctx);
 

@@ -30,6 +30,12 @@ HYPHAE_API struct hyphae_scope *hyphae_scope_new(struct hyphae_graph *graph);
  * Enter, and leave the one entered last.  Scopes of a thread nest.
  * Enter: 0, -EINVAL, -ESTALE, or -EBUSY if it is entered already.
  * Leave: 0, -ESTALE, or -EINVAL if it is not the one entered last.
+ *
+ * A scope that was made in a function of a cell of cells (dynamic.h) goes with
+ * all else that this call of the function made, when the operator moves on.
+ * While such a scope is entered then, on any thread, all of that stays, but no
+ * scope of it can be entered any more (-ESTALE); leaving the last one releases
+ * it as hyphae_scope_dispose() would, before hyphae_scope_leave() returns.
  */
 HYPHAE_API int hyphae_scope_enter(struct hyphae_scope *scope);
 HYPHAE_API int hyphae_scope_leave(struct hyphae_scope *scope);

@@ -155,6 +155,38 @@ void hy_scope_add_timer(struct hy_graph *g, struct hy_alarm *alarm)
 			.id = alarm->id};
 }
 
+/* ---- doomed: what waits until all below it has been left -------------------- */
+
+/* The scope of an operator's that waits, in which this one is; or NULL. */
+static struct hy_scope *doomed_over(struct hy_graph *g, struct hy_scope *scope)
+{
+	if (likely(!g->doomed_scopes) || !scope)
+		return NULL;
+	while (scope->parent)
+		scope = scope_of(scope->parent);
+	return scope->doomed ? scope : NULL;
+}
+
+static void doom(struct hy_graph *g, struct hy_scope *scope)
+{
+	g->doomed_scopes += !scope->doomed;
+	scope->doomed = true;
+}
+
+static bool walk(struct hy_scope *root, bool check);
+static void dispose(struct hy_graph *g, struct hy_scope *scope);
+
+/* Called with the graph locked; returns without the lock. */
+static void dispose_doomed(struct hy_graph *g, struct hy_scope *below)
+{
+	struct hy_scope *scope = doomed_over(g, below);
+
+	if (unlikely(scope) && walk(scope, true))
+		dispose(g, scope);
+	else
+		hy_unlock(g);
+}
+
 /* ---- make, enter, leave ----------------------------------------------------- */
 
 struct hyphae_scope *hyphae_scope_new(struct hyphae_graph *handle)
@@ -198,7 +230,8 @@ int hyphae_scope_enter(struct hyphae_scope *handle)
 		return handle ? -ESTALE : -EINVAL;
 	g = graph_of(scope);
 	hy_lock(g);
-	if (!scope_of(handle) || scope->disposing || g->freeing) {
+	if (!scope_of(handle) || scope->disposing || g->freeing ||
+	    doomed_over(g, scope)) {
 		r = -ESTALE;
 	} else if (scope->entered) {
 		r = -EBUSY;
@@ -226,7 +259,7 @@ int hyphae_scope_leave(struct hyphae_scope *handle)
 	scope->entered = false;
 	hy_self.scope = scope->outer;
 	g->entered_scopes--;
-	hy_unlock(g);
+	dispose_doomed(g, scope);
 	return 0;
 }
 
@@ -397,6 +430,7 @@ static void release(const struct hy_scope_item *item)
 /* Called with the graph locked; returns without the lock. */
 static void empty(struct hy_graph *g, struct hy_scope *root)
 {
+	struct hyphae_scope *parent = root->parent;
 	struct hy_scope *at = root;
 	struct hy_scope_item item;
 
@@ -405,7 +439,7 @@ static void empty(struct hy_graph *g, struct hy_scope *root)
 		release(&item);
 		hy_lock(g);
 	}
-	hy_unlock(g);
+	dispose_doomed(g, scope_of(parent));
 }
 
 /*
@@ -439,37 +473,57 @@ static void empty_later(void)
 	}
 }
 
-int hyphae_scope_dispose(struct hyphae_scope *handle)
+/* It can be.  Called with the graph locked; returns without the lock. */
+static void dispose(struct hy_graph *g, struct hy_scope *scope)
 {
-	struct hy_scope *scope = scope_of(handle);
-	struct hy_graph *g;
-
-	if (!handle)
-		return 0;
-	if (!scope)
-		return -ESTALE;
-	g = graph_of(scope);
-	hy_lock(g);
-	if (!scope_of(handle) || scope->disposing) {
-		hy_unlock(g);
-		return -ESTALE;
-	}
-	if (!walk(scope, true)) {
-		hy_unlock(g);
-		return -EBUSY;
-	}
+	g->doomed_scopes -= scope->doomed;
+	scope->doomed = false;
 	walk(scope, false);
 	if (hy_self.disposing == NESTED_MAX) {
 		wait_in_line(g, scope);
 		hy_unlock(g);
-		return 0;
+		return;
 	}
 	hy_self.disposing++;
 	empty(g, scope);
 	if (hy_self.disposing == NESTED_MAX)
 		empty_later();
 	hy_self.disposing--;
-	return 0;
+}
+
+/* `later`: if that is not possible now, whoever makes it possible does it. */
+static int try_dispose(struct hyphae_scope *handle, bool later)
+{
+	struct hy_scope *scope = scope_of(handle);
+	struct hy_graph *g;
+	int r = 0;
+
+	if (!scope)
+		return -ESTALE;
+	g = graph_of(scope);
+	hy_lock(g);
+	if (!scope_of(handle) || scope->disposing) {
+		r = -ESTALE;
+	} else if (!walk(scope, true)) {
+		r = -EBUSY;
+		if (later)
+			doom(g, scope);
+	} else {
+		dispose(g, scope);
+		return 0;
+	}
+	hy_unlock(g);
+	return r;
+}
+
+int hyphae_scope_dispose(struct hyphae_scope *handle)
+{
+	return handle ? try_dispose(handle, false) : 0;
+}
+
+void hy_scope_dispose(struct hyphae_scope *handle)
+{
+	try_dispose(handle, true);
 }
 
 struct hyphae_scope *hy_scope_any(struct hy_graph *g)

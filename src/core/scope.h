@@ -45,9 +45,14 @@ void hy_scopes_free(struct hy_graph *g);
 /*
  * A scope for what a function makes that an operator calls: a child of none,
  * entered on this thread until it is closed.  NULL: no memory.  With the lock.
- * It is disposed by hyphae_scope_dispose(), without the lock.
  */
 struct hyphae_scope *hy_scope_open(struct hy_graph *g);
+/*
+ * Without the lock.  While a scope below it is entered, or is being disposed,
+ * that has to wait: it is doomed then, none below can be entered any more, and
+ * the thread that leaves the last one of them disposes it.
+ */
+void hy_scope_dispose(struct hyphae_scope *scope);
 /*
  * What is made in between belongs to no scope of this thread's.  Scopes that
  * callbacks enter meanwhile and do not leave stay entered.

@@ -342,6 +342,7 @@ struct hy_scope {
 	uint32_t swept;	 /* items that were left by the last sweep */
 	uint32_t walked; /* for walks over the children */
 	bool entered, disposing;
+	bool doomed; /* to be disposed when no scope below is entered */
 	struct hy_owned *owned; /* hyphae_scope_set_data() */
 };
 
@@ -508,6 +509,7 @@ struct hy_graph {
 	struct hy_batch *spare_batch;
 	uint32_t open_batches;
 	uint32_t entered_scopes;
+	uint32_t doomed_scopes;
 	bool freeing;	      /* nothing is made, no links are mended */
 	struct hy_time *time; /* NULL until needed; time/clocks.h */
 

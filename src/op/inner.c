@@ -27,7 +27,7 @@ static void dispose(struct hy_graph *g, struct hyphae_scope *scope)
 	if (!scope)
 		return;
 	saved = hy_guard_begin(g);
-	hyphae_scope_dispose(scope);
+	hy_scope_dispose(scope);
 	hy_guard_end(g, saved);
 }
 
