@@ -72,12 +72,6 @@ void ms_pass(struct ms_model *m, struct ms_node *n, const struct ms_seen *in)
 		ms_none(n);
 }
 
-void ms_arm(struct ms_model *m, struct ms_node *n, uint64_t due)
-{
-	n->due = due;
-	n->armed = ++m->armings;
-}
-
 void ms_push(struct ms_queue *q, struct ms_entry entry)
 {
 	q->entries[q->count++] = entry;
@@ -161,7 +155,7 @@ static void forget(struct ms_node *n)
 	n->holds = MS_NOTHING;
 	n->number = 0;
 	n->flag = n->window = n->more = n->more_now = n->rang = false;
-	n->armed = 0;
+	n->alarm.armed = 0;
 	memset(n->queue, 0, sizeof(n->queue));
 	memset(n->seen, 0, sizeof(n->seen));
 }
@@ -200,7 +194,7 @@ static void leave(struct ms_model *m, int node)
 	    any_input(m, node, true))
 		return;
 	n->alive = false;
-	n->armed = 0;
+	n->alarm.armed = 0;
 	if (!n->ended)
 		finalized(n, HYPHAE_END_RELEASED);
 }
@@ -226,9 +220,13 @@ void ms_look(struct ms_model *m, struct ms_node *n, int input, bool first)
 		*seen = (struct ms_seen){.holds = MS_NOTHING};
 		if (from->ended)
 			seen->news |= MS_END;
-		/* An error of an event stands; what it emitted does not. */
+		/*
+		 * An error of an event stands; what it emitted does not, but
+		 * for what it emits as it wakes.
+		 */
 		if (from->holds == MS_ERROR ||
-		    (!from->event && from->holds != MS_NOTHING))
+		    (from->holds == MS_VALUE &&
+		     (!from->event || (from->woke && from->news & MS_NEWS))))
 			seen->news |= MS_NEWS;
 	}
 	if (seen->news & MS_NEWS || from->failed) {
@@ -252,7 +250,7 @@ static void run(struct ms_model *m, struct ms_node *n, bool first)
 	n->rang = n->more_now = false;
 	if (!n->ended)
 		return;
-	n->armed = 0;
+	n->alarm.armed = 0;
 	n->more = false;
 	finalized(n, n->failed ? HYPHAE_END_FAILED : HYPHAE_END_COMPLETE);
 }
@@ -293,6 +291,14 @@ static void tell_end(struct ms_model *m, int sub)
 	tell(m, sub, failed ? HYPHAE_ERROR : HYPHAE_COMPLETE, true);
 }
 
+static void forget_news(struct ms_model *m)
+{
+	for (int i = 0; i < m->count; i++) {
+		m->nodes[i].news = 0;
+		m->nodes[i].woke = false;
+	}
+}
+
 static void deliver(struct ms_model *m)
 {
 	for (int i = 0; i < m->sub_count; i++) {
@@ -305,8 +311,7 @@ static void deliver(struct ms_model *m)
 		if (n->news & MS_END)
 			tell_end(m, i);
 	}
-	for (int i = 0; i < m->count; i++)
-		m->nodes[i].news = 0;
+	forget_news(m);
 }
 
 static void wave(struct ms_model *m)
@@ -348,6 +353,13 @@ static void say_more(struct ms_model *m)
 	}
 }
 
+void ms_propagate(struct ms_model *m)
+{
+	wave(m);
+	say_more(m);
+	reap(m);
+}
+
 /* ---- nodes ----------------------------------------------------------------------- */
 
 /* Some are an int64 cell and a map of it. */
@@ -382,6 +394,7 @@ void ms_wake(struct ms_model *m, int node)
 	if (!n->idle)
 		return;
 	n->idle = false;
+	n->woke = true;
 	for (int i = 0; i < n->recipe.count; i++)
 		if (follows(n, i))
 			ms_wake(m, n->recipe.in[i]);
@@ -426,6 +439,7 @@ int ms_add(struct ms_model *m, const struct ms_recipe *recipe)
 	}
 	n->lazy = m->lazy || recipe->op == MS_SHARE;
 	n->idle = true;
+	ms_turn(m);
 	if (recipe->op == MS_TAKE && recipe->a == 0) {
 		n->idle = n->lazy = false;
 		n->ended = true;
@@ -468,10 +482,10 @@ int ms_subscribe(struct ms_model *m, int node, unsigned int flags)
 	int sub = m->sub_count++;
 
 	m->subs[sub] = (struct ms_sub){node, flags, true};
+	ms_turn(m);
 	ms_wake(m, node);
 	tell_first(m, sub);
-	for (int i = 0; i < m->count; i++)
-		m->nodes[i].news = 0;
+	forget_news(m);
 	say_more(m);
 	reap(m);
 	return sub;
@@ -492,7 +506,7 @@ void ms_unsubscribe(struct ms_model *m, int sub)
 struct batch {
 	struct ms_write *writes;
 	size_t count;
-	bool done[64];
+	bool done[MS_WRITES];
 	bool emitted[MS_NODES]; /* in the wave that is being made */
 };
 
@@ -589,6 +603,7 @@ void ms_write(struct ms_model *m, struct ms_write *writes, size_t count)
 {
 	struct batch b = {.writes = writes, .count = count};
 
+	ms_turn(m);
 	answer(m, writes, count);
 	for (size_t i = 0; i < count; i++)
 		b.done[i] = writes[i].result != 0;
@@ -597,6 +612,7 @@ void ms_write(struct ms_model *m, struct ms_write *writes, size_t count)
 	wave(m);
 	say_more(m);
 	while (events_left(m, &b)) {
+		ms_turn(m);
 		gather_events(m, &b);
 		wave(m);
 		say_more(m);
@@ -604,46 +620,16 @@ void ms_write(struct ms_model *m, struct ms_write *writes, size_t count)
 	for (size_t i = 0; i < count; i++)
 		if (!b.done[i])
 			apply(m, &writes[i]);
-	wave(m);
-	say_more(m);
-	reap(m);
+	ms_turn(m);
+	ms_propagate(m);
 }
 
-/* ---- time -------------------------------------------------------------------- */
-
-static struct ms_node *next_due(struct ms_model *m, uint64_t until)
+void ms_write_later(struct ms_model *m, struct ms_write write)
 {
-	struct ms_node *best = NULL;
-
-	for (int i = 0; i < m->count; i++) {
-		struct ms_node *n = &m->nodes[i];
-
-		if (!n->armed || n->due > until)
-			continue;
-		if (!best || n->due < best->due ||
-		    (n->due == best->due && n->armed < best->armed))
-			best = n;
-	}
-	return best;
-}
-
-void ms_advance(struct ms_model *m, uint64_t ns)
-{
-	uint64_t until = m->now + ns;
-	struct ms_node *n;
-
-	if (m->jumps)
-		m->now = until;
-	while ((n = next_due(m, until))) {
-		if (!m->jumps)
-			m->now = n->due;
-		n->armed = 0;
-		n->rang = true;
-		wave(m);
-		say_more(m);
-		reap(m);
-	}
-	m->now = until;
+	if (m->batch)
+		m->writes[m->write_count++] = write;
+	else
+		ms_write(m, &write, 1);
 }
 
 /* Of two, the map lets go of the other at its end. */
@@ -657,8 +643,10 @@ void ms_count(const struct ms_model *m, struct hyphae_graph_counts *counts)
 	*counts = (struct hyphae_graph_counts){.cells = 0};
 	for (int i = 0; i < m->count; i++) {
 		counts->cells += cells_of(&m->nodes[i]);
-		counts->timers += m->nodes[i].armed != 0;
+		counts->timers += m->nodes[i].alarm.armed != 0;
 	}
+	for (int i = 0; i < m->timer_count; i++)
+		counts->timers += m->timers[i].alarm.armed != 0;
 	for (int i = 0; i < m->sub_count; i++)
 		counts->subscriptions += m->subs[i].alive;
 }

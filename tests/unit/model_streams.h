@@ -3,14 +3,16 @@
  * Random programs of operators with a state, and of operators of time, against
  * a model: what the headers say, in plain C.
  *
- *	model_streams.c		the model: waves, batches, followers, the clock
+ *	model_streams.c		the model: waves, batches, followers
  *	model_streams_ops.c	its operators, each a little state machine
  *	model_streams_many.c	those of several inputs
  *	model_streams_time.c	those of time
+ *	model_streams_clock.c	the clock, and the program's timers
  *	model_streams_fn.c	the functions that operators call
  *	model_streams_real.c	the same operators in the library
  *	model_streams_compare.c	what both tell, side by side
  *	model_streams_run.c	programs and steps
+ *	model_streams_moves.c	steps that have to do with time
  *
  * A value is a number, of whatever type the program has.  The functions that a
  * user would write (ms_fn_...) are the same for both sides.
@@ -195,10 +197,17 @@ struct ms_queue {
 	size_t count;
 };
 
+struct ms_alarm {
+	uint64_t due;
+	uint64_t armed; /* 0, or a number: those of one moment run in order */
+	uint64_t order; /* of those with one number */
+};
+
 struct ms_node {
 	struct ms_recipe recipe;
 	bool event, handle, alive, lazy, idle;
 	bool gone; /* not alive, and that has been noted */
+	bool woke; /* was idle until now: its news are those of waking */
 	bool ended, failed;
 	enum ms_holds holds;
 	int64_t value;
@@ -209,10 +218,10 @@ struct ms_node {
 
 	/* Asked to run in this wave, beside what inputs bring. */
 	bool more, more_now, rang;
-	uint64_t due, armed; /* armed: 0, or when it was, in order */
+	struct ms_alarm alarm;
 
 	/* What operators remember. */
-	size_t number;
+	size_t number, dropped;
 	bool flag, window;
 	int64_t last;
 	uint64_t since;
@@ -227,16 +236,29 @@ struct ms_sub {
 	bool alive;
 };
 
-struct ms_model {
-	struct ms_node nodes[MS_NODES];
-	int count;
-	struct ms_sub subs[MS_SUBS];
-	int sub_count;
-	struct ms_log log;
-	bool lazy, jumps; /* jumps: the clock visits no moment in between */
-	bool (*same)(int64_t a, int64_t b);
-	bool (*alike)(int64_t a, int64_t b); /* see struct ms_type */
-	uint64_t now, armings;
+#define MS_TIMERS 12
+#define MS_WRITES 1024 /* of one batch */
+
+/* A timer of the program, and what its function does. */
+struct ms_timer_recipe {
+	int64_t delay;
+	uint64_t period;
+	unsigned int flags;
+	int detaches; /* in which call; 0: never */
+	int stops;    /* another, or itself; -1 */
+	int starts;   /* another, once; -1 */
+	int node;     /* a source, to which it writes value + calls; -1 */
+	int value;
+};
+
+enum ms_timer_state { MS_UNBORN, MS_RUNNING, MS_OVER };
+
+struct ms_timer {
+	struct ms_timer_recipe recipe;
+	enum ms_timer_state state;
+	struct ms_alarm alarm;
+	uint64_t missed;
+	int called;
 };
 
 struct ms_write {
@@ -247,13 +269,41 @@ struct ms_write {
 	int result;
 };
 
+struct ms_model {
+	struct ms_node nodes[MS_NODES];
+	int count;
+	struct ms_sub subs[MS_SUBS];
+	int sub_count;
+	struct ms_log log;
+	bool lazy, jumps; /* jumps: the clock visits no moment in between */
+	bool (*same)(int64_t a, int64_t b);
+	bool (*alike)(int64_t a, int64_t b); /* see struct ms_type */
+	uint64_t now;
+
+	struct ms_timer timers[MS_TIMERS];
+	int timer_count;
+	uint64_t armings; /* the last number of an alarm */
+	bool group, tied; /* see model_streams_clock.c */
+	uint64_t turn;
+	struct ms_write writes[MS_WRITES]; /* in the batch that is open */
+	size_t write_count;
+	bool batch;
+};
+
 int ms_add(struct ms_model *m, const struct ms_recipe *recipe);
 int ms_subscribe(struct ms_model *m, int node, unsigned int flags);
 void ms_unsubscribe(struct ms_model *m, int sub);
 void ms_release(struct ms_model *m, int node);
 /* Several writes in a batch, or one without. */
 void ms_write(struct ms_model *m, struct ms_write *writes, size_t count);
-void ms_advance(struct ms_model *m, uint64_t ns);
+/* One in the batch that is open, or by itself. */
+void ms_write_later(struct ms_model *m, struct ms_write write);
+/* How many timers ran. */
+int ms_advance(struct ms_model *m, uint64_t ns);
+/* When the next timer is due; false: there is none. */
+bool ms_deadline(struct ms_model *m, uint64_t *ret);
+void ms_timer_start(struct ms_model *m, int timer);
+bool ms_timer_stop(struct ms_model *m, int timer);
 void ms_count(const struct ms_model *m, struct hyphae_graph_counts *counts);
 
 /* For the operators of the model. */
@@ -268,6 +318,9 @@ void ms_look(struct ms_model *m, struct ms_node *n, int input, bool first);
 /* It gets a follower. */
 void ms_wake(struct ms_model *m, int node);
 void ms_arm(struct ms_model *m, struct ms_node *n, uint64_t due);
+void ms_turn(struct ms_model *m);
+/* What changed is told, and who has more to say says it. */
+void ms_propagate(struct ms_model *m);
 void ms_push(struct ms_queue *q, struct ms_entry entry);
 struct ms_entry ms_shift(struct ms_queue *q);
 /* fn of all that is queued, and the queue is empty. */
@@ -309,12 +362,19 @@ struct ms_real_node {
 	int ends[4], end_count;
 };
 
+struct ms_real_timer {
+	struct ms_timer_recipe recipe;
+	struct hyphae_timer *handle;
+	int called, drops;
+};
+
 struct ms_real {
 	struct hyphae_graph *graph;
 	struct hyphae_clock *clock;
 	const struct hyphae_type *type;
 	struct ms_real_node nodes[MS_NODES];
 	struct hyphae_subscription *subs[MS_SUBS];
+	struct ms_real_timer timers[MS_TIMERS];
 	struct ms_log log;
 };
 
@@ -351,6 +411,10 @@ __attribute__((format(printf, 1, 2))) bool ms_differ(const char *format, ...);
  * same order, else only those of each subscriber.
  */
 bool ms_compare(bool ordered);
+/* A part of that: what was told, which goes on being compared. */
+bool ms_compare_logs(bool ordered);
+/* Another: timers, the clock, what delays have dropped. */
+bool ms_compare_time(void);
 
 /* ---- running ------------------------------------------------------------------ */
 

@@ -25,7 +25,7 @@ void ms_say(const char *format, ...)
 
 static void say_call(const struct ms_call *c)
 {
-	ms_say(" s%d:", c->sub);
+	ms_say(c->sub < MS_SUBS ? " s%d:" : " t%d:", c->sub % MS_SUBS);
 	if (c->kind == HYPHAE_VALUE)
 		ms_say("%lld", (long long)c->value);
 	else if (c->kind == HYPHAE_COMPLETE)
@@ -82,13 +82,13 @@ static bool same_call(const struct ms_call *a, const struct ms_call *b)
 static void sort_log(struct ms_log *to, const struct ms_log *from)
 {
 	to->count = 0;
-	for (int sub = 0; sub < ms_world.model.sub_count; sub++)
+	for (int sub = 0; sub < MS_SUBS + MS_TIMERS; sub++)
 		for (size_t i = 0; i < from->count; i++)
 			if (from->calls[i].sub == sub)
 				ms_log_add(to, from->calls[i]);
 }
 
-static bool compare_logs(bool ordered)
+bool ms_compare_logs(bool ordered)
 {
 	const struct ms_log *a = &ms_world.model.log, *b = &ms_world.real.log;
 
@@ -185,7 +185,7 @@ bool ms_compare(bool ordered)
 {
 	struct hyphae_graph_counts a, b;
 
-	if (!compare_logs(ordered))
+	if (!ms_compare_logs(ordered) || !ms_compare_time())
 		return false;
 	for (int i = 0; i < ms_world.model.count; i++)
 		if (!compare_node(i))
@@ -200,5 +200,6 @@ bool ms_compare(bool ordered)
 				 b.subscriptions, a.timers, b.timers);
 	say_log("both", &ms_world.model.log);
 	ms_world.model.log.count = ms_world.real.log.count = 0;
+	ms_world.model.tied = false;
 	return true;
 }

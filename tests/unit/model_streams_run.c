@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Random programs and random steps, done by both sides. */
-#include "model_streams.h"
+#include "model_streams_run.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,25 +21,25 @@ static uint64_t chance;
 static bool eager;
 static unsigned long steps_done;
 
-static uint64_t roll(uint64_t sides)
+uint64_t ms_roll(uint64_t sides)
 {
 	chance = chance * 6364136223846793005u + 1442695040888963407u;
 	return (chance >> 33) % sides;
 }
 
-static int between(int from, int to)
+int ms_between(int from, int to)
 {
-	return from + (int)roll((uint64_t)(to - from + 1));
+	return from + (int)ms_roll((uint64_t)(to - from + 1));
 }
 
 /* ---- making operators --------------------------------------------------------------- */
 
 static int any_with_handle(void)
 {
-	int at = between(0, ms_world.model.count - 1);
+	int at = ms_between(0, ms_world.model.count - 1);
 
 	/* Rather one that was made lately. */
-	if (roll(3))
+	if (ms_roll(3))
 		at = ms_world.model.count - 1 - at / 3;
 	for (int i = 0; i < ms_world.model.count; i++) {
 		int node = (at + i) % ms_world.model.count;
@@ -54,41 +54,41 @@ static void arguments(struct ms_recipe *r)
 {
 	static const int least[MS_COUNT] = {[MS_HOLD] = -1, [MS_MACHINE] = -1};
 
-	r->a = between(1, 5);
-	r->b = between(0, 9);
-	r->c = between(0, 20);
-	r->ns = roll(7);
+	r->a = ms_between(1, 5);
+	r->b = ms_between(0, 9);
+	r->c = ms_between(0, 20);
+	r->ns = ms_roll(7);
 	switch (r->op) {
 	case MS_HOLD:
 	case MS_MACHINE:
 	case MS_ELEMENT:
 	case MS_SKIP:
-		r->a = between(least[r->op], 4);
+		r->a = ms_between(least[r->op], 4);
 		break;
 	case MS_TAKE:
-		r->a = roll(8) ? between(1, 6) : 0;
+		r->a = ms_roll(8) ? ms_between(1, 6) : 0;
 		break;
 	case MS_TAKE_WHILE:
-		r->a = between(3, 9);
-		r->b = (int)roll(2);
+		r->a = ms_between(3, 9);
+		r->b = (int)ms_roll(2);
 		break;
 	case MS_CATCH:
 	case MS_MAP_ERROR:
-		r->c = between(0, 6);
+		r->c = ms_between(0, 6);
 		break;
 	case MS_THROTTLE:
-		r->a = between(HYPHAE_LEADING, HYPHAE_BOTH_EDGES);
+		r->a = ms_between(HYPHAE_LEADING, HYPHAE_BOTH_EDGES);
 		break;
 	case MS_ZIP:
 	case MS_DELAY:
-		r->a = between(1, 3);
-		r->b = (int)roll(4);
+		r->a = ms_between(1, 3);
+		r->b = (int)ms_roll(4);
 		break;
 	case MS_INTERVAL:
-		r->c = (int)roll(2);
+		r->c = (int)ms_roll(2);
 		break;
 	case MS_ARRAY:
-		r->a = (int)roll(6);
+		r->a = (int)ms_roll(6);
 		break;
 	default:
 		break;
@@ -104,7 +104,7 @@ static bool inputs(struct ms_recipe *r)
 	r->count = most;
 	if (most == 2 && r->op != MS_TAKE_UNTIL && r->op != MS_SKIP_UNTIL &&
 	    r->op != MS_SAMPLE)
-		r->count = between(2, 3);
+		r->count = ms_between(2, 3);
 	for (int i = 0; i < r->count; i++) {
 		r->in[i] = any_with_handle();
 		if (r->in[i] < 0)
@@ -127,9 +127,9 @@ static bool add(const struct ms_recipe *r)
 
 static bool add_source(void)
 {
-	struct ms_recipe r = {.op = roll(2) ? MS_CELL : MS_EVENT};
+	struct ms_recipe r = {.op = ms_roll(2) ? MS_CELL : MS_EVENT};
 
-	r.a = between(0, MS_NUMBERS - 1);
+	r.a = ms_between(0, MS_NUMBERS - 1);
 	return add(&r);
 }
 
@@ -145,14 +145,26 @@ static bool left_out(enum ms_op op)
 	return out[op];
 }
 
+/*
+ * In programs with time: what of two timers comes first in one wave is not
+ * said, so nothing may depend on it that has several inputs.  A finalize that
+ * wakes to an end tells it in a wave after that, if anybody is there still.
+ */
+static bool fits_time(enum ms_op op)
+{
+	if (ms_kinds[op].time)
+		return true;
+	return ms_kinds[op].inputs < 2 && op != MS_FINALIZE && ms_roll(2);
+}
+
 static bool add_operator(bool timed)
 {
 	struct ms_recipe r = {.op = MS_CELL};
 
 	do
-		r.op = (enum ms_op)between(MS_EVENT + 1, MS_COUNT - 1);
+		r.op = (enum ms_op)ms_between(MS_EVENT + 1, MS_COUNT - 1);
 	while (left_out(r.op) ||
-	       (timed ? !ms_kinds[r.op].time && roll(2) : ms_kinds[r.op].time));
+	       !(timed ? fits_time(r.op) : !ms_kinds[r.op].time));
 	arguments(&r);
 	return !inputs(&r) || add(&r);
 }
@@ -178,7 +190,7 @@ static bool subscribe(void)
 {
 	static const unsigned int some[] = {0, 0, 0, HYPHAE_SKIP_INITIAL,
 					    HYPHAE_ONCE};
-	unsigned int flags = some[roll(5)];
+	unsigned int flags = some[ms_roll(5)];
 	int node = any_with_handle(), sub;
 
 	if (node < 0 || ms_world.model.sub_count == MS_SUBS)
@@ -218,7 +230,7 @@ static bool release(int node)
 	return ms_compare(true);
 }
 
-static int write_one(const struct ms_write *w)
+int ms_real_write(const struct ms_write *w)
 {
 	_Alignas(16) unsigned char value[64] = {0};
 	struct hyphae_cell *cell = ms_world.real.nodes[w->node].cell;
@@ -247,7 +259,7 @@ static bool tree(void)
 	return true;
 }
 
-static bool choose_write(struct ms_write *w)
+bool ms_choose_write(struct ms_write *w)
 {
 	int sources[MS_NODES], count = 0;
 
@@ -258,17 +270,17 @@ static bool choose_write(struct ms_write *w)
 			sources[count++] = i;
 	if (!count)
 		return false;
-	*w = (struct ms_write){.node = sources[roll((uint64_t)count)],
-			       .value = between(0, MS_NUMBERS - 1)};
-	if (roll(40) == 0)
+	*w = (struct ms_write){.node = sources[ms_roll((uint64_t)count)],
+			       .value = ms_between(0, MS_NUMBERS - 1)};
+	if (ms_roll(40) == 0)
 		w->kind = HYPHAE_COMPLETE;
-	else if (roll(60) == 0)
+	else if (ms_roll(60) == 0)
 		w->kind = HYPHAE_ERROR;
 	w->code = w->kind == HYPHAE_ERROR ? -EPIPE - w->node : 0;
 	return true;
 }
 
-static void say_write(const struct ms_write *w)
+void ms_say_write(const struct ms_write *w)
 {
 	if (w->kind == HYPHAE_VALUE)
 		ms_say(" #%d=%lld", w->node, (long long)w->value);
@@ -280,25 +292,29 @@ static void say_write(const struct ms_write *w)
 static bool write_some(void)
 {
 	struct ms_write writes[WRITES];
-	size_t count = roll(3) ? 1 : 1 + roll(WRITES);
-	bool batch = count > 1 || roll(4) == 0 || (eager && !tree());
+	size_t count = ms_roll(3) ? 1 : 1 + ms_roll(WRITES);
+	bool batch = count > 1 || ms_roll(4) == 0 || (eager && !tree());
 	int got[WRITES], ended = 0;
+	bool frame;
 
 	for (size_t i = 0; i < count; i++)
-		if (!choose_write(&writes[i]))
+		if (!ms_choose_write(&writes[i]))
 			return true;
-	ms_say(batch ? "batch" : "write");
+	frame = batch && writes[0].value % 3 == 0;
+	ms_say(frame ? "frame" : batch ? "batch" : "write");
 	for (size_t i = 0; i < count; i++)
-		say_write(&writes[i]);
+		ms_say_write(&writes[i]);
 	ms_say("\n");
 	ms_world.waves = true;
 	ms_write(&ms_world.model, writes, count);
 	if (batch)
-		ended = hyphae_batch_begin(ms_world.real.graph);
+		ended = frame ? hyphae_frame_begin(ms_world.real.graph, 7)
+			      : hyphae_batch_begin(ms_world.real.graph);
 	for (size_t i = 0; i < count; i++)
-		got[i] = write_one(&writes[i]);
+		got[i] = ms_real_write(&writes[i]);
 	if (batch && !ended)
-		ended = hyphae_batch_end(ms_world.real.graph);
+		ended = frame ? hyphae_frame_end(ms_world.real.graph)
+			      : hyphae_batch_end(ms_world.real.graph);
 	for (size_t i = 0; i < count; i++)
 		if (got[i] != writes[i].result)
 			return ms_differ("write %zu is %d, %d", i,
@@ -307,39 +323,24 @@ static bool write_some(void)
 		     : ms_compare(!eager || batch);
 }
 
-static bool advance(void)
-{
-	uint64_t ns = roll(30) ? roll(6) : 40 + roll(20);
-	int r;
-
-	ms_say("advance %llu, to %llu\n", (unsigned long long)ns,
-	       (unsigned long long)(ms_world.model.now + ns));
-	ms_world.waves = true;
-	ms_advance(&ms_world.model, ns);
-	r = ms_world.model.jumps
-		    ? hyphae_clock_set(ms_world.real.clock, ms_world.model.now)
-		    : hyphae_clock_advance(ms_world.real.clock, ns);
-	return r ? ms_differ("advance: %d", r) : ms_compare(true);
-}
-
 static bool step(bool timed, int nodes)
 {
-	uint64_t at = roll(100);
+	uint64_t at = ms_roll(100);
 
 	steps_done++;
 	ms_world.waves = false;
 	if (at < 50 - (timed ? 15 : 0))
 		return write_some();
 	if (at < 65)
-		return timed ? advance() : write_some();
+		return timed ? ms_move() : write_some();
 	if (at < 78)
 		return subscribe();
 	if (at < 86)
 		return ms_world.model.sub_count == 0 ||
-		       unsubscribe(
-			       (int)roll((uint64_t)ms_world.model.sub_count));
+		       unsubscribe((int)ms_roll(
+			       (uint64_t)ms_world.model.sub_count));
 	if (at < 96 && ms_world.model.count < nodes)
-		return roll(8) ? add_operator(timed) : add_source();
+		return ms_roll(8) ? add_operator(timed) : add_source();
 	if (at >= 96 && any_with_handle() >= 0)
 		return release(any_with_handle());
 	return write_some();
@@ -347,13 +348,13 @@ static bool step(bool timed, int nodes)
 
 /* ---- a program ---------------------------------------------------------------------- */
 
-static void open_world(void)
+static void open_world(bool timed)
 {
 	static const unsigned int kinds[] = {0, HYPHAE_SINGLE_THREAD,
 					     HYPHAE_EAGER};
-	unsigned int kind = kinds[roll(3)];
-	size_t type = roll(ms_type_count);
-	bool lazy = roll(4) == 0 && WITH_LAZY;
+	unsigned int kind = kinds[ms_roll(3)];
+	size_t type = ms_roll(ms_type_count);
+	bool lazy = ms_roll(4) == 0 && (WITH_LAZY || timed);
 
 	memset(&ms_world.model, 0, sizeof(ms_world.model));
 	memset(&ms_world.real, 0, sizeof(ms_world.real));
@@ -361,7 +362,7 @@ static void open_world(void)
 	ms_world.model.lazy = lazy;
 	ms_world.model.same = ms_types[type].same;
 	ms_world.model.alike = ms_types[type].alike;
-	ms_world.model.jumps = roll(4) == 0;
+	ms_world.model.jumps = ms_roll(4) == 0;
 	ms_world.model.now = 1000;
 	ms_world.real.type = ms_types[type].type;
 	ms_world.real.graph = hyphae_graph_new(kind | (lazy ? HYPHAE_LAZY : 0));
@@ -378,9 +379,10 @@ static void open_world(void)
 
 static bool close_world(void)
 {
-	bool fine = true;
+	bool fine;
 
 	ms_world.waves = false;
+	fine = ms_stop_timers();
 	for (int i = 0; i < ms_world.model.sub_count && fine; i++)
 		if (ms_world.model.subs[i].alive)
 			fine = unsubscribe(i);
@@ -399,13 +401,13 @@ static bool run_program(uint64_t seed, bool timed, int nodes)
 	bool fine;
 
 	chance = seed;
-	open_world();
+	open_world(timed);
 	fine = add_source();
-	while (fine && ms_world.model.count < SOURCES && roll(3))
+	while (fine && ms_world.model.count < SOURCES && ms_roll(3))
 		fine = add_source();
 	for (int i = 0; i < nodes / 2 && fine; i++) {
 		fine = add_operator(timed);
-		if (fine && roll(2))
+		if (fine && ms_roll(2))
 			fine = subscribe();
 	}
 	for (int i = 0; i < STEPS && fine; i++)

@@ -24,7 +24,7 @@ static void tell_pending(struct ms_model *m, struct ms_node *n)
 
 static void stop(struct ms_node *n)
 {
-	n->armed = 0;
+	n->alarm.armed = 0;
 	n->window = false;
 	n->queue[0].count = 0;
 }
@@ -107,7 +107,7 @@ static void audit(struct ms_model *m, struct ms_node *n)
 	if (n->rang)
 		tell_pending(m, n);
 	if (came(m, n) == VALUE_CAME) {
-		if (!n->armed)
+		if (!n->alarm.armed)
 			ms_arm(m, n, m->now + n->recipe.ns);
 		pend(n, n->seen[0].value);
 	}
@@ -127,7 +127,7 @@ static void sample_time(struct ms_model *m, struct ms_node *n)
 	if (n->rang)
 		tell_pending(m, n);
 	if (came(m, n) == VALUE_CAME) {
-		if (!n->armed)
+		if (!n->alarm.armed)
 			ms_arm(m, n, period_end(m, n));
 		pend(n, n->seen[0].value);
 	}
@@ -151,13 +151,16 @@ static void buffer_time(struct ms_model *m, struct ms_node *n)
 		ms_push(q, (struct ms_entry){.value = in->value});
 		if (q->count == (size_t)n->recipe.a) {
 			ms_flush(m, n);
-			n->armed = 0;
-		} else if (!n->armed) {
+			n->alarm.armed = 0;
+		} else if (!n->alarm.armed) {
 			ms_arm(m, n, period_end(m, n));
 		}
 	} else if (in->news & MS_NEWS) {
-		n->armed = 0;
+		n->alarm.armed = 0;
 		ms_pass(m, n, in);
+		n->more = in->ended && q->count;
+		if (n->more)
+			return; /* what was gathered comes after it */
 	}
 	if (in->ended && q->count)
 		ms_flush(m, n);
@@ -174,7 +177,9 @@ static bool delay_put(struct ms_model *m, struct ms_node *n)
 	size_t capacity =
 		policy == HYPHAE_OVERFLOW_LATEST ? 1 : (size_t)n->recipe.a;
 
+	n->dropped += q->count == capacity;
 	if (q->count == capacity && policy == HYPHAE_OVERFLOW_FAIL) {
+		n->dropped += q->count;
 		ms_fail(n, -EOVERFLOW);
 		return false;
 	}
@@ -189,38 +194,66 @@ static bool delay_put(struct ms_model *m, struct ms_node *n)
 	return true;
 }
 
-/* flag: the input has completed, which is told at `since`. */
+static bool ripe(const struct ms_model *m, const struct ms_queue *q)
+{
+	return q->count && q->entries[0].due <= m->now;
+}
+
+/* The timer is for the first that waits, or the end. */
+static void delay_arm(struct ms_model *m, struct ms_node *n)
+{
+	const struct ms_queue *q = &n->queue[0];
+	uint64_t due = q->count ? q->entries[0].due : n->since;
+
+	if (!q->count && !n->flag)
+		n->alarm.armed = 0;
+	else if (!n->alarm.armed || n->alarm.due != due)
+		ms_arm(m, n, due);
+}
+
+/* That an error is over is nothing if it was dropped itself. */
+static void tell_entry(struct ms_model *m, struct ms_node *n,
+		       struct ms_entry entry)
+{
+	if (entry.holds == MS_VALUE)
+		ms_emit(m, n, entry.value);
+	else if (entry.holds == MS_ERROR)
+		ms_error(n, entry.code);
+	else
+		ms_nothing(n);
+}
+
+/*
+ * flag: the input has completed, which is told at `since`; rang or more_now:
+ * it is time for the first that waits.
+ */
 static void delay(struct ms_model *m, struct ms_node *n)
 {
 	const struct ms_seen *in = &n->seen[0];
 	struct ms_queue *q = &n->queue[0];
+	bool time = n->rang || n->more_now;
 
 	if (in->failed) {
+		n->dropped += q->count;
 		ms_fail(n, in->code);
 		return;
 	}
-	if (n->rang && q->count && q->entries[0].due <= m->now) {
-		struct ms_entry entry = ms_shift(q);
-
-		ms_pass(m, n,
-			&(struct ms_seen){.holds = entry.holds,
-					  .value = entry.value,
-					  .code = entry.code});
+	if (time && ripe(m, q)) {
+		tell_entry(m, n, ms_shift(q));
 	}
-	if (in->news & MS_NEWS && in->holds != MS_NOTHING && !delay_put(m, n))
+	if (in->news & MS_NEWS && !delay_put(m, n))
 		return;
 	if (in->ended && !n->flag) {
 		n->flag = true;
 		n->since = m->now + n->recipe.ns;
 	}
-	if (n->flag && !q->count && n->since <= m->now)
+	n->more = time && ripe(m, q);
+	if (n->more)
+		return;
+	if (time && n->flag && !q->count && n->since <= m->now)
 		ms_complete(n);
-	else if (q->count && (!n->armed || n->due != q->entries[0].due))
-		ms_arm(m, n, q->entries[0].due);
-	else if (!q->count && n->flag)
-		ms_arm(m, n, n->since);
-	else if (!q->count)
-		n->armed = 0;
+	else
+		delay_arm(m, n);
 }
 
 static void timeout(struct ms_model *m, struct ms_node *n, bool first)
@@ -245,15 +278,11 @@ static void timeout(struct ms_model *m, struct ms_node *n, bool first)
 
 /* ---- by the clock alone ------------------------------------------------------ */
 
-/* last: how many periods have been told; c: flags. */
+/* last: how many periods have passed. */
 static void interval(struct ms_model *m, struct ms_node *n, bool first)
 {
-	if (first)
-		n->last = 0;
-	else if (n->recipe.c & HYPHAE_INTERVAL_COALESCE)
-		n->last = (int64_t)((m->now - n->since) / n->recipe.ns);
-	else
-		n->last++;
+	n->last =
+		first ? 0 : (int64_t)((n->alarm.due - n->since) / n->recipe.ns);
 	ms_emit(m, n, n->last % MS_NUMBERS);
 	ms_arm(m, n, n->since + (uint64_t)(n->last + 1) * n->recipe.ns);
 }

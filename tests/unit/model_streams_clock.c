@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The model's clock: which timer is next, and the timers of the program.
+ *
+ * Those of one moment run in the order in which they were started.  Which of
+ * two operators comes first in one wave is nobody's business, so those that
+ * start a timer in one wave have one number together, and if they are due at
+ * one moment, too, the order in which subscribers are told is not looked at.
+ * (Of two of which one follows the other it is known, and so they run here.)
+ */
+#include "model_streams.h"
+
+/* Before a wave. */
+void ms_turn(struct ms_model *m)
+{
+	if (!m->group)
+		m->turn = ++m->armings;
+}
+
+static void arm(struct ms_model *m, struct ms_alarm *a, uint64_t due)
+{
+	a->due = due;
+	a->order = ++m->armings;
+	a->armed = m->turn;
+}
+
+void ms_arm(struct ms_model *m, struct ms_node *n, uint64_t due)
+{
+	arm(m, &n->alarm, due);
+}
+
+/* ---- timers of the program -------------------------------------------------- */
+
+void ms_timer_start(struct ms_model *m, int timer)
+{
+	struct ms_timer *t = &m->timers[timer];
+	int64_t delay = t->recipe.delay;
+
+	t->state = MS_RUNNING;
+	t->alarm.due = m->now + (delay > 0 ? (uint64_t)delay : 0);
+	t->alarm.armed = t->alarm.order = ++m->armings;
+}
+
+bool ms_timer_stop(struct ms_model *m, int timer)
+{
+	struct ms_timer *t = &m->timers[timer];
+
+	if (t->state != MS_RUNNING)
+		return false;
+	t->state = MS_OVER;
+	t->alarm.armed = 0;
+	return true;
+}
+
+/* What its function does. */
+static void call(struct ms_model *m, int timer, uint64_t due)
+{
+	struct ms_timer *t = &m->timers[timer];
+	const struct ms_timer_recipe *r = &t->recipe;
+
+	ms_log_add(&m->log, (struct ms_call){.sub = MS_SUBS + timer,
+					     .kind = HYPHAE_VALUE,
+					     .value = (int64_t)due,
+					     .code = (int)t->missed});
+	t->missed = 0;
+	t->called++;
+	if (r->stops >= 0)
+		ms_timer_stop(m, r->stops);
+	if (r->starts >= 0 && m->timers[r->starts].state == MS_UNBORN)
+		ms_timer_start(m, r->starts);
+	if (t->called == r->detaches || !r->period)
+		ms_timer_stop(m, timer);
+	if (r->node >= 0 && m->nodes[r->node].handle)
+		ms_write_later(
+			m, (struct ms_write){.node = r->node,
+					     .value = r->value + t->called});
+}
+
+static void fire(struct ms_model *m, int timer, uint64_t until)
+{
+	struct ms_timer *t = &m->timers[timer];
+	uint64_t due = t->alarm.due, period = t->recipe.period, late = 0;
+
+	if (t->recipe.flags & HYPHAE_TIMER_COALESCE)
+		late = (until - due) / period;
+	t->alarm.armed = t->alarm.order = ++m->armings;
+	if (late) {
+		t->missed += late;
+		t->alarm.due = due + late * period;
+		return;
+	}
+	t->alarm.due = due + period;
+	call(m, timer, due);
+}
+
+/* ---- time goes on ------------------------------------------------------------ */
+
+static struct ms_alarm *alarm_at(struct ms_model *m, int i)
+{
+	return i < m->count ? &m->nodes[i].alarm
+			    : &m->timers[i - m->count].alarm;
+}
+
+static bool before(const struct ms_alarm *a, const struct ms_alarm *b)
+{
+	if (a->due != b->due)
+		return a->due < b->due;
+	return a->armed != b->armed ? a->armed < b->armed : a->order < b->order;
+}
+
+static bool tied(const struct ms_alarm *a, const struct ms_alarm *b)
+{
+	return a->due == b->due && a->armed == b->armed;
+}
+
+/* The next that is due, or -1; and whether another is tied with it. */
+static int next_due(struct ms_model *m, uint64_t until, bool *ret_tied)
+{
+	const struct ms_alarm *first = NULL;
+	int best = -1;
+
+	*ret_tied = false;
+	for (int i = 0; i < m->count + m->timer_count; i++) {
+		const struct ms_alarm *a = alarm_at(m, i);
+
+		if (!a->armed || a->due > until)
+			continue;
+		if (!first || before(a, first)) {
+			first = a;
+			best = i;
+			*ret_tied = false;
+		} else if (tied(a, first)) {
+			*ret_tied = true;
+		}
+	}
+	return best;
+}
+
+bool ms_deadline(struct ms_model *m, uint64_t *ret)
+{
+	bool ignored;
+	int first = next_due(m, UINT64_MAX, &ignored);
+
+	if (first >= 0)
+		*ret = alarm_at(m, first)->due;
+	return first >= 0;
+}
+
+/* When time has jumped over several periods, that is told once. */
+static bool skips(struct ms_model *m, struct ms_node *n, uint64_t until)
+{
+	const struct ms_recipe *r = &n->recipe;
+	uint64_t late;
+
+	if (r->op != MS_INTERVAL || !(r->c & HYPHAE_INTERVAL_COALESCE))
+		return false;
+	late = (until - n->alarm.due) / r->ns;
+	if (late)
+		ms_arm(m, n, n->alarm.due + late * r->ns);
+	return late;
+}
+
+static void ring(struct ms_model *m, int at, uint64_t until)
+{
+	struct ms_node *n = &m->nodes[at];
+
+	ms_turn(m);
+	if (at >= m->count) {
+		fire(m, at - m->count, until);
+	} else if (!skips(m, n, until)) {
+		n->alarm.armed = 0;
+		n->rang = true;
+		ms_propagate(m);
+	}
+}
+
+int ms_advance(struct ms_model *m, uint64_t ns)
+{
+	uint64_t until = m->now + ns;
+	struct ms_alarm last = {0, 0, 0};
+	int count = 0, at;
+	bool several;
+
+	if (m->jumps)
+		m->now = until;
+	while ((at = next_due(m, until, &several)) >= 0) {
+		const struct ms_alarm *a = alarm_at(m, at);
+
+		if (!m->group || !tied(a, &last)) {
+			m->group = several;
+			m->turn = ++m->armings;
+		}
+		m->tied |= m->group;
+		last = *a;
+		if (!m->jumps)
+			m->now = a->due;
+		ring(m, at, until);
+		count++;
+	}
+	m->group = false;
+	m->now = until;
+	return count;
+}
