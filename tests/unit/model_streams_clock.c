@@ -162,16 +162,19 @@ static bool skips(struct ms_model *m, struct ms_node *n, uint64_t until)
 
 static void ring(struct ms_model *m, int at, uint64_t until)
 {
-	struct ms_node *n = &m->nodes[at];
+	struct ms_node *n;
 
 	ms_turn(m);
 	if (at >= m->count) {
 		fire(m, at - m->count, until);
-	} else if (!skips(m, n, until)) {
-		n->alarm.armed = 0;
-		n->rang = true;
-		ms_propagate(m);
+		return;
 	}
+	n = &m->nodes[at];
+	if (skips(m, n, until))
+		return;
+	n->alarm.armed = 0;
+	n->rang = true;
+	ms_propagate(m);
 }
 
 int ms_advance(struct ms_model *m, uint64_t ns)
