@@ -646,7 +646,8 @@ void ms_count(const struct ms_model *m, struct hyphae_graph_counts *counts)
 		counts->timers += m->nodes[i].alarm.armed != 0;
 	}
 	for (int i = 0; i < m->timer_count; i++)
-		counts->timers += m->timers[i].alarm.armed != 0;
+		counts->timers += m->timers[i].recipe.graph == 0 &&
+				  m->timers[i].alarm.armed != 0;
 	for (int i = 0; i < m->sub_count; i++)
 		counts->subscriptions += m->subs[i].alive;
 }

@@ -156,6 +156,9 @@ int ms_fn_many(const struct ms_recipe *r, const int64_t *values, size_t count,
 	       int64_t *ret);
 int ms_fn_catch(const struct ms_recipe *r, int code, int64_t *ret);
 int ms_fn_error(const struct ms_recipe *r, int code);
+/* An ARRAY with a c greater than this is made by an iterator. */
+#define MS_ITERATES 10
+int ms_fn_next(const struct ms_recipe *r, struct ms_calls *calls, int64_t *ret);
 
 /* The machine: three states, and what is between them. */
 #define MS_STATES 3
@@ -241,6 +244,7 @@ struct ms_sub {
 
 /* A timer of the program, and what its function does. */
 struct ms_timer_recipe {
+	int graph; /* 1: of a second one, which follows the same clock */
 	int64_t delay;
 	uint64_t period;
 	unsigned int flags;
@@ -259,6 +263,7 @@ struct ms_timer {
 	struct ms_alarm alarm;
 	uint64_t missed;
 	int called;
+	int stopped; /* how often it stopped one */
 };
 
 struct ms_write {
@@ -298,10 +303,11 @@ void ms_release(struct ms_model *m, int node);
 void ms_write(struct ms_model *m, struct ms_write *writes, size_t count);
 /* One in the batch that is open, or by itself. */
 void ms_write_later(struct ms_model *m, struct ms_write write);
-/* How many timers ran. */
-int ms_advance(struct ms_model *m, uint64_t ns);
-/* When the next timer is due; false: there is none. */
-bool ms_deadline(struct ms_model *m, uint64_t *ret);
+void ms_advance(struct ms_model *m, uint64_t ns);
+/* What is due in the first graph, at the moment: how many timers ran. */
+int ms_dispatch(struct ms_model *m);
+/* When the next timer of a graph is due; false: there is none. */
+bool ms_deadline(struct ms_model *m, int graph, uint64_t *ret);
 void ms_timer_start(struct ms_model *m, int timer);
 bool ms_timer_stop(struct ms_model *m, int timer);
 void ms_count(const struct ms_model *m, struct hyphae_graph_counts *counts);
@@ -365,11 +371,12 @@ struct ms_real_node {
 struct ms_real_timer {
 	struct ms_timer_recipe recipe;
 	struct hyphae_timer *handle;
-	int called, drops;
+	int called, stopped, drops;
 };
 
 struct ms_real {
 	struct hyphae_graph *graph;
+	struct hyphae_graph *second; /* NULL, or with timers alone */
 	struct hyphae_clock *clock;
 	const struct hyphae_type *type;
 	struct ms_real_node nodes[MS_NODES];
@@ -398,6 +405,7 @@ extern const size_t ms_type_count;
 extern struct ms_world {
 	struct ms_model model;
 	struct ms_real real;
+	bool eager;
 	bool verbose; /* tell what happens: the second run of what failed */
 	bool waves;   /* the step propagates what was written, or the clock */
 } ms_world;

@@ -65,7 +65,7 @@ static void call(struct ms_model *m, int timer, uint64_t due)
 	t->missed = 0;
 	t->called++;
 	if (r->stops >= 0)
-		ms_timer_stop(m, r->stops);
+		t->stopped += ms_timer_stop(m, r->stops);
 	if (r->starts >= 0 && m->timers[r->starts].state == MS_UNBORN)
 		ms_timer_start(m, r->starts);
 	if (t->called == r->detaches || !r->period)
@@ -95,6 +95,16 @@ static void fire(struct ms_model *m, int timer, uint64_t until)
 
 /* ---- time goes on ------------------------------------------------------------ */
 
+#define BOTH -1
+
+static bool is_of(const struct ms_model *m, int i, int graph)
+{
+	if (graph == BOTH)
+		return true;
+	return graph ==
+	       (i < m->count ? 0 : m->timers[i - m->count].recipe.graph);
+}
+
 static struct ms_alarm *alarm_at(struct ms_model *m, int i)
 {
 	return i < m->count ? &m->nodes[i].alarm
@@ -114,7 +124,8 @@ static bool tied(const struct ms_alarm *a, const struct ms_alarm *b)
 }
 
 /* The next that is due, or -1; and whether another is tied with it. */
-static int next_due(struct ms_model *m, uint64_t until, bool *ret_tied)
+static int next_due(struct ms_model *m, int graph, uint64_t until,
+		    bool *ret_tied)
 {
 	const struct ms_alarm *first = NULL;
 	int best = -1;
@@ -123,7 +134,7 @@ static int next_due(struct ms_model *m, uint64_t until, bool *ret_tied)
 	for (int i = 0; i < m->count + m->timer_count; i++) {
 		const struct ms_alarm *a = alarm_at(m, i);
 
-		if (!a->armed || a->due > until)
+		if (!a->armed || a->due > until || !is_of(m, i, graph))
 			continue;
 		if (!first || before(a, first)) {
 			first = a;
@@ -136,10 +147,10 @@ static int next_due(struct ms_model *m, uint64_t until, bool *ret_tied)
 	return best;
 }
 
-bool ms_deadline(struct ms_model *m, uint64_t *ret)
+bool ms_deadline(struct ms_model *m, int graph, uint64_t *ret)
 {
 	bool ignored;
-	int first = next_due(m, UINT64_MAX, &ignored);
+	int first = next_due(m, graph, UINT64_MAX, &ignored);
 
 	if (first >= 0)
 		*ret = alarm_at(m, first)->due;
@@ -177,16 +188,14 @@ static void ring(struct ms_model *m, int at, uint64_t until)
 	ms_propagate(m);
 }
 
-int ms_advance(struct ms_model *m, uint64_t ns)
+/* What is due by then: how many timers ran. */
+static int run_until(struct ms_model *m, int graph, uint64_t until)
 {
-	uint64_t until = m->now + ns;
 	struct ms_alarm last = {0, 0, 0};
 	int count = 0, at;
 	bool several;
 
-	if (m->jumps)
-		m->now = until;
-	while ((at = next_due(m, until, &several)) >= 0) {
+	while ((at = next_due(m, graph, until, &several)) >= 0) {
 		const struct ms_alarm *a = alarm_at(m, at);
 
 		if (!m->group || !tied(a, &last)) {
@@ -201,6 +210,20 @@ int ms_advance(struct ms_model *m, uint64_t ns)
 		count++;
 	}
 	m->group = false;
-	m->now = until;
 	return count;
+}
+
+void ms_advance(struct ms_model *m, uint64_t ns)
+{
+	uint64_t until = m->now + ns;
+
+	if (m->jumps)
+		m->now = until;
+	run_until(m, BOTH, until);
+	m->now = until;
+}
+
+int ms_dispatch(struct ms_model *m)
+{
+	return run_until(m, 0, m->now);
 }

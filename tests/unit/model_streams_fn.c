@@ -62,6 +62,18 @@ int ms_fn_error(const struct ms_recipe *r, int code)
 	return -code % 3 == r->c ? 0 : -ENOTTY;
 }
 
+/* The calls are counted, and tell which value is next. */
+int ms_fn_next(const struct ms_recipe *r, struct ms_calls *calls, int64_t *ret)
+{
+	int64_t at = (int64_t)calls->count;
+
+	ms_called(calls, at);
+	*ret = r->b + at / 2;
+	if (at < r->a)
+		return 1;
+	return r->c & 1 ? 0 : -EBADMSG;
+}
+
 int ms_fn_guard(const struct ms_recipe *r, int64_t from, int64_t to)
 {
 	if ((from + to) % 9 == r->c)

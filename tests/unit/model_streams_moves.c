@@ -27,17 +27,33 @@ static bool compare_timer(int i)
 	int drops = t->state == MS_OVER && ms_world.real.timers[i].handle;
 
 	if (t->called == ms_world.real.timers[i].called &&
+	    t->stopped == ms_world.real.timers[i].stopped &&
 	    drops == ms_world.real.timers[i].drops)
 		return true;
-	return ms_differ("t%d: called %d, %d; dropped %d, %d", i, t->called,
-			 ms_world.real.timers[i].called, drops,
+	return ms_differ("t%d: called %d, %d; stopped %d, %d; dropped %d, %d",
+			 i, t->called, ms_world.real.timers[i].called,
+			 t->stopped, ms_world.real.timers[i].stopped, drops,
 			 ms_world.real.timers[i].drops);
+}
+
+static bool compare_deadline(int graph)
+{
+	struct hyphae_graph *g =
+		graph ? ms_world.real.second : ms_world.real.graph;
+	uint64_t due = 0, expected = 0;
+	int r = hyphae_graph_deadline(g, &due);
+
+	if (r == (ms_deadline(&ms_world.model, graph, &expected) ? 0
+								 : -ENODATA) &&
+	    due == expected)
+		return true;
+	return ms_differ("graph %d: due %llu, %llu", graph,
+			 (unsigned long long)expected, (unsigned long long)due);
 }
 
 bool ms_compare_time(void)
 {
-	uint64_t now = 0, due = 0, expected = 0;
-	int r;
+	uint64_t now = 0;
 
 	for (int i = 0; i < ms_world.model.count; i++)
 		if (!compare_dropped(i))
@@ -50,12 +66,8 @@ bool ms_compare_time(void)
 		return ms_differ("it is %llu, %llu",
 				 (unsigned long long)ms_world.model.now,
 				 (unsigned long long)now);
-	r = hyphae_graph_deadline(ms_world.real.graph, &due);
-	if (r == (ms_deadline(&ms_world.model, &expected) ? 0 : -ENODATA) &&
-	    due == expected)
-		return true;
-	return ms_differ("due %llu, %llu", (unsigned long long)expected,
-			 (unsigned long long)due);
+	return compare_deadline(0) &&
+	       (!ms_world.real.second || compare_deadline(1));
 }
 
 /* ---- the clock --------------------------------------------------------------- */
@@ -71,7 +83,7 @@ static uint64_t how_far(bool far)
 	case 1:
 	case 2:
 	case 3:
-		if (ms_deadline(&ms_world.model, &due) &&
+		if (ms_deadline(&ms_world.model, ms_roll(4) == 0, &due) &&
 		    due > ms_world.model.now)
 			return due - ms_world.model.now - (ms_roll(4) == 0);
 		return 0;
@@ -88,7 +100,7 @@ static bool dispatch(void)
 	int expected, got;
 
 	ms_say("dispatch\n");
-	expected = ms_advance(&ms_world.model, 0);
+	expected = ms_dispatch(&ms_world.model);
 	got = hyphae_graph_dispatch(ms_world.real.graph);
 	return got == expected ||
 	       ms_differ("dispatch is %d, %d", expected, got);
@@ -111,10 +123,26 @@ static bool go_on(bool far)
 	return r == 0 || ms_differ("advance: %d", r);
 }
 
+/* With timers a graph stays with its clock. */
+static bool follow_again(void)
+{
+	uint64_t ignored;
+	int expected = ms_deadline(&ms_world.model, 0, &ignored) ? -EBUSY : 0;
+	int r = hyphae_graph_set_clock(ms_world.real.graph,
+				       ms_world.real.clock);
+
+	ms_say("follow the clock again\n");
+	return r == expected ? ms_compare(true)
+			     : ms_differ("set_clock is %d, %d", expected, r);
+}
+
 /* Into the past, or beyond the end of time: nothing happens. */
 static bool refused(void)
 {
 	int r;
+
+	if (ms_roll(3) == 0)
+		return follow_again();
 
 	ms_say("the clock refuses\n");
 	if (ms_roll(2))
@@ -198,6 +226,14 @@ static void write_value(const struct ms_timer_recipe *r, int called)
 		ms_real_write(&w);
 }
 
+/* Whether it was one that runs. */
+static bool stop(int timer)
+{
+	struct hyphae_timer *handle = ms_world.real.timers[timer].handle;
+
+	return handle && hyphae_timer_stop(handle) == 0;
+}
+
 static int ring(const struct hyphae_timer_event *event, void *ctx)
 {
 	struct ms_real_timer *t = ctx, *other;
@@ -211,7 +247,8 @@ static int ring(const struct hyphae_timer_event *event, void *ctx)
 				    .code = (int)event->missed});
 	t->called++;
 	if (r->stops >= 0)
-		hyphae_timer_stop(ms_world.real.timers[r->stops].handle);
+		for (int i = 0; i < 2; i++)
+			t->stopped += stop(r->stops);
 	if (r->starts >= 0) {
 		other = &ms_world.real.timers[r->starts];
 		if (!other->handle)
@@ -232,8 +269,9 @@ static struct hyphae_timer *start(struct ms_real_timer *t)
 {
 	const struct ms_timer_recipe *r = &t->recipe;
 
-	return hyphae_timer_start_with(ms_world.real.graph, r->delay, r->period,
-				       ring, t, drop, r->flags);
+	return hyphae_timer_start_with(
+		r->graph ? ms_world.real.second : ms_world.real.graph, r->delay,
+		r->period, ring, t, drop, r->flags);
 }
 
 static int any_source(void)
@@ -257,14 +295,27 @@ static int new_timer(int starts)
 		.value = ms_between(0, MS_NUMBERS / 2),
 	};
 
+	/* Written from outside an eager graph is not one wave. */
+	r.graph = ms_world.real.second && ms_roll(2);
+	if (r.graph && ms_world.eager)
+		r.node = -1;
 	r.flags = r.period && ms_roll(2) ? HYPHAE_TIMER_COALESCE : 0;
 	ms_world.model.timers[timer].recipe = r;
 	ms_world.real.timers[timer].recipe = r;
-	ms_say("t%d: delay %d, period %d, flags %u, detaches %d, stops t%d, "
+	ms_say("t%d: graph %d, delay %d, period %d, flags %u, detaches %d, "
+	       "stops t%d, "
 	       "starts t%d, writes %d to #%d\n",
-	       timer, (int)r.delay, (int)r.period, r.flags, r.detaches, r.stops,
-	       r.starts, r.value, r.node);
+	       timer, r.graph, (int)r.delay, (int)r.period, r.flags, r.detaches,
+	       r.stops, r.starts, r.value, r.node);
 	return timer;
+}
+
+static bool second_graph(void)
+{
+	struct hyphae_graph *graph = hyphae_graph_new(0);
+
+	ms_world.real.second = graph;
+	return hyphae_graph_set_clock(graph, ms_world.real.clock) == 0;
 }
 
 static bool start_timer(void)
@@ -273,6 +324,8 @@ static bool start_timer(void)
 
 	if (ms_world.model.timer_count + 2 > MS_TIMERS)
 		return true;
+	if (!ms_world.real.second && ms_roll(2) && !second_graph())
+		return ms_differ("no second graph");
 	if (ms_roll(3) == 0)
 		next = new_timer(-1);
 	timer = new_timer(next);
@@ -299,10 +352,15 @@ static bool stop_timer(int timer)
 
 bool ms_stop_timers(void)
 {
-	for (int i = 0; i < ms_world.model.timer_count; i++)
-		if (!stop_timer(i))
-			return false;
-	return true;
+	bool fine = true;
+
+	for (int i = 0; i < ms_world.model.timer_count && fine; i++)
+		fine = stop_timer(i);
+	if (ms_world.real.second &&
+	    hyphae_graph_free(ms_world.real.second) != 0)
+		fine = ms_differ("the second graph is not free");
+	ms_world.real.second = NULL;
+	return fine;
 }
 
 bool ms_move(void)

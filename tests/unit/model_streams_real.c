@@ -286,6 +286,15 @@ static struct hyphae_cell *converted(struct ms_real_node *n,
 	return ret;
 }
 
+static int do_next(void *ret, void *ctx)
+{
+	struct ms_real_node *n = ctx;
+	int64_t number = 0;
+	int r = ms_fn_next(&n->recipe, &n->calls, &number);
+
+	return r == 1 && ms_express(n->type, ret, number) ? -ENOMEM : r;
+}
+
 static struct hyphae_cell *make_array(struct hyphae_graph *g,
 				      struct ms_real_node *n)
 {
@@ -319,6 +328,9 @@ make_source(struct hyphae_graph *g, struct ms_real_node *n, const void *value)
 	case MS_AFTER:
 		return converted(n, hyphae_after(g, r->ns));
 	default:
+		if (r->c > MS_ITERATES)
+			return hyphae_from_iterator(g, n->type, r->ns, do_next,
+						    n);
 		return make_array(g, n);
 	}
 }

@@ -18,7 +18,6 @@
 #define WITH_LAZY 0
 
 static uint64_t chance;
-static bool eager;
 static unsigned long steps_done;
 
 uint64_t ms_roll(uint64_t sides)
@@ -293,7 +292,8 @@ static bool write_some(void)
 {
 	struct ms_write writes[WRITES];
 	size_t count = ms_roll(3) ? 1 : 1 + ms_roll(WRITES);
-	bool batch = count > 1 || ms_roll(4) == 0 || (eager && !tree());
+	bool batch =
+		count > 1 || ms_roll(4) == 0 || (ms_world.eager && !tree());
 	int got[WRITES], ended = 0;
 	bool frame;
 
@@ -320,7 +320,7 @@ static bool write_some(void)
 			return ms_differ("write %zu is %d, %d", i,
 					 writes[i].result, got[i]);
 	return ended ? ms_differ("batch: %d", ended)
-		     : ms_compare(!eager || batch);
+		     : ms_compare(!ms_world.eager || batch);
 }
 
 static bool step(bool timed, int nodes)
@@ -358,7 +358,7 @@ static void open_world(bool timed)
 
 	memset(&ms_world.model, 0, sizeof(ms_world.model));
 	memset(&ms_world.real, 0, sizeof(ms_world.real));
-	eager = kind == HYPHAE_EAGER;
+	ms_world.eager = kind == HYPHAE_EAGER;
 	ms_world.model.lazy = lazy;
 	ms_world.model.same = ms_types[type].same;
 	ms_world.model.alike = ms_types[type].alike;

@@ -297,14 +297,25 @@ static void after(struct ms_model *m, struct ms_node *n, bool first)
 	ms_complete(n);
 }
 
-/* number: of values told; a: how many there are, beginning with b. */
+/* number: of values told; a: how many there are, beginning with b; c: how. */
 static void array(struct ms_model *m, struct ms_node *n)
 {
-	if (n->number == (size_t)n->recipe.a) {
+	int64_t value = 0;
+	int r = 1;
+
+	if (n->recipe.c > MS_ITERATES)
+		r = ms_fn_next(&n->recipe, &n->calls, &value);
+	else if (n->number == (size_t)n->recipe.a)
+		r = 0;
+	else
+		value = n->recipe.b + (int64_t)n->number / 2;
+	if (r < 0)
+		ms_fail(n, r);
+	if (r == 0)
 		ms_complete(n);
+	if (r <= 0)
 		return;
-	}
-	ms_emit(m, n, n->recipe.b + (int64_t)n->number / 2);
+	ms_emit(m, n, value);
 	n->number++;
 	ms_arm(m, n, n->since + n->number * n->recipe.ns);
 }
