@@ -71,6 +71,42 @@ hyphae_computed_at(struct hyphae_graph *graph, const struct hyphae_type *type,
 		   hyphae_computed_fn fn, void *ctx, const char *site);
 
 /*
+ * Call a function now, and again whenever a cell that it read the last time
+ * has changed or ended: what is read is found as for hyphae_computed(), but the
+ * function makes no value.  It is a subscriber: called in a wave when all has
+ * settled, in order of subscription among those; it may write (as a subscriber
+ * may); a negative errno that it returns goes where those of subscribers go,
+ * and HYPHAE_DETACH ends it.
+ *
+ * Returns a subscription, which can be paused and ended, and belongs to the
+ * scope that is entered.  It ends by itself when nothing that it read can
+ * change any more, also when it read nothing.  NULL with errno EINVAL, ESTALE
+ * or ENOMEM, and then `drop` has been called.
+ *
+ *  - The first call is made before hyphae_effect() returns; but while the graph
+ *    propagates, in a wave after the one under way, on the thread that runs it.
+ *  - `cleanup(ctx)` and `drop(ctx)` are those of a subscription
+ *    (hyphae_subscription_options); what they read is not tracked.
+ *  - A write to what it reads has it called again, in the next wave: if that
+ *    never ends, the wave limit ends it (-ELOOP).
+ *  - Without memory to follow what it read, -ENOMEM is its error, and it may
+ *    miss changes of that until it is called again.
+ *  - What it makes is the caller's; cells that are made in it each time belong
+ *    to a scope that `cleanup` disposes.
+ *  - For tools it is a cell with the operator "effect", whose fires are calls.
+ */
+typedef int (*hyphae_effect_fn)(void *ctx);
+
+#define hyphae_effect(graph, fn, ctx)                                          \
+	hyphae_effect_with(graph, fn, ctx, NULL, NULL)
+#define hyphae_effect_with(graph, fn, ctx, drop, cleanup)                      \
+	hyphae_effect_with_at(graph, fn, ctx, drop, cleanup, HYPHAE_HERE)
+HYPHAE_API struct hyphae_subscription *
+hyphae_effect_with_at(struct hyphae_graph *graph, hyphae_effect_fn fn,
+		      void *ctx, void (*drop)(void *ctx),
+		      void (*cleanup)(void *ctx), const char *site);
+
+/*
  * What this thread reads in between is not tracked.  They nest; outside of a
  * tracked function they do nothing.
  */

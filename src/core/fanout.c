@@ -302,6 +302,7 @@ static NOINLINE void run_any(struct hy_graph *g, struct hy_cell *c,
 			     struct hy_sub *s, uint64_t last)
 {
 	struct hy_graph *saved = hy_stretch_begin(g, false);
+	struct hy_tracker *tracker = hy_track_suspend(); /* another graph's */
 	bool plain = !(c->flags & (F_NO_VALUE | F_END_NEW));
 	struct hyphae_signal signal;
 	uint64_t called = 0;
@@ -315,6 +316,7 @@ static NOINLINE void run_any(struct hy_graph *g, struct hy_cell *c,
 			called += tell_slowly(g, s);
 		}
 	}
+	hy_track_resume(tracker);
 	hy_stretch_end(g, saved);
 	g->cursor = s;
 	g->called = called;
@@ -324,7 +326,7 @@ static NOINLINE void run_any(struct hy_graph *g, struct hy_cell *c,
 static inline void run_subscribers(struct hy_graph *g, struct hy_cell *c,
 				   struct hy_sub *first, uint64_t last)
 {
-	if (likely(!hy_shared(g) && !g->solo.guard &&
+	if (likely(!hy_shared(g) && !g->solo.guard && !hy_tracked() &&
 		   !(c->flags & (F_NO_VALUE | F_END_NEW))))
 		run_plainly(g, c, first, last);
 	else

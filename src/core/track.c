@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/track.h"
 
+#include <errno.h>
+
 #include "base/alloc.h"
 #include "core/lazy.h"
 #include "core/link.h"
@@ -142,7 +144,11 @@ bool hy_track_quickly(struct hy_tracker *t, struct hy_cell *c)
 	return true;
 }
 
-void hy_track_unique(struct hy_tracker *t)
+/*
+ * What was noted twice, because a run inside this one noted it as well, is
+ * left once.
+ */
+static void leave_once(struct hy_tracker *t)
 {
 	struct hy_list *reads = &t->graph->reads;
 	uint32_t count = t->nextra;
@@ -158,6 +164,19 @@ void hy_track_unique(struct hy_tracker *t)
 			hy_track_extra(t)[t->nextra++] = c;
 	}
 	reads->count = t->from + t->nextra;
+}
+
+int hy_track_follow(struct hy_tracker *t, bool *ret_raised)
+{
+	int r = 0;
+
+	if (t->nextra)
+		leave_once(t);
+	if (t->nextra || t->matched < t->d->fan_in->count)
+		r = hy_relink(t->graph, t->d, t->matched, hy_track_extra(t),
+			      t->nextra, ret_raised);
+	hy_track_forget(t);
+	return t->no_memory ? -ENOMEM : r;
 }
 
 void hy_track_read(struct hy_graph *g, struct hy_cell *c)

@@ -54,10 +54,10 @@ static inline struct hy_cell **hy_track_extra(const struct hy_tracker *t)
 void hy_track_forget(struct hy_tracker *t);
 
 /*
- * After the run: what was noted twice, because a run inside this one noted it
- * as well, is left once.
+ * After the run: follow what was read.  0, -ELOOP as hy_relink(), or -ENOMEM:
+ * some are not followed.
  */
-void hy_track_unique(struct hy_tracker *t);
+int hy_track_follow(struct hy_tracker *t, bool *ret_raised);
 
 /*
  * Functions of other cells that are called inside a tracked run are none of

@@ -206,7 +206,7 @@ struct hy_fan_in {
 	uint32_t ended;		/* of them ended */
 	uint32_t capacity : 30; /* slots */
 	uint32_t running : 1;	/* computed.c: its function is under way, */
-	uint32_t again : 1;	/* and was to run once more meanwhile */
+	uint32_t again : 1;	/* and it has to be computed once more */
 	const void **values;	/* one each, kept up to date by spread() */
 	unsigned char *marks;	/* one each: enum hy_mark */
 	struct hy_edge edges[];

@@ -46,16 +46,8 @@ static int relink(struct hy_graph *g, struct hy_derived *d,
 		  struct hy_tracker *t)
 {
 	bool raised = false;
-	int r = 0;
+	int r = hy_track_follow(t, &raised);
 
-	if (t->nextra)
-		hy_track_unique(t);
-	if (t->nextra || t->matched < d->fan_in->count)
-		r = hy_relink(g, d, t->matched, hy_track_extra(t), t->nextra,
-			      &raised);
-	hy_track_forget(t);
-	if (t->no_memory)
-		return -ENOMEM;
 	if (r == -ELOOP)
 		return cycle(g, d);
 	if (r)

@@ -105,7 +105,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		/* notify, write_value, fanout */
-		SHAPE("set", 3, 3, 6, 192),
+		SHAPE("set", 3, 3, 6, 195),
 		/* and compute, write_value, fanout of the map */
 		SHAPE("map", 6, 5, 12, 412),
 		SHAPE("chain", 3 + 10 * 3, 3 + 10 * 2, 66, 1186),

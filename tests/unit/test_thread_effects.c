@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Effects and several threads: they are called by whoever propagates, never
+ * twice at once, and the last call sees the last values.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include <hyphae/hyphae.h>
+
+#include "threads.h"
+
+#if defined(__SANITIZE_THREAD__)
+#define ROUNDS 500
+#elif defined(__SANITIZE_ADDRESS__)
+#define ROUNDS 1000
+#else
+#define ROUNDS 5000
+#endif
+#define WRITERS 3
+#define SOURCES 4
+
+struct yard {
+	struct hyphae_graph *graph;
+	struct hyphae_cell *sources[SOURCES];
+	struct hyphae_cell *choice; /* how many of them are read */
+	_Atomic int drops, failures;
+};
+
+struct adder {
+	struct yard *yard;
+	struct hyphae_subscription *effect;
+	_Atomic int inside;
+	int64_t sum;
+	bool own; /* `drop` frees it */
+};
+
+static int add_up(void *ctx)
+{
+	struct adder *w = ctx;
+	int64_t count = 0, sum = 0, v;
+
+	if (atomic_fetch_add(&w->inside, 1))
+		atomic_fetch_add(&w->yard->failures, 1);
+	if (hyphae_int64_get(w->yard->choice, &count))
+		atomic_fetch_add(&w->yard->failures, 1);
+	for (int64_t i = 0; i < count; i++) {
+		if (hyphae_int64_get(w->yard->sources[i], &v))
+			atomic_fetch_add(&w->yard->failures, 1);
+		sum += v;
+	}
+	w->sum = sum;
+	atomic_fetch_sub(&w->inside, 1);
+	return 0;
+}
+
+static void dropped(void *ctx)
+{
+	struct adder *w = ctx;
+
+	atomic_fetch_add(&w->yard->drops, 1);
+	if (w->own)
+		free(w);
+}
+
+struct worker {
+	struct yard *yard;
+	pthread_t thread;
+	unsigned int seed;
+};
+
+static void *write_sources(void *ctx)
+{
+	struct worker *me = ctx;
+	struct yard *y = me->yard;
+
+	for (int i = 0; i < ROUNDS; i++) {
+		int r = rand_r(&me->seed);
+
+		hyphae_int64_set(y->sources[r % SOURCES], r >> 8);
+		if (r % 7 == 0)
+			hyphae_int64_set(y->choice, 1 + (r >> 4) % SOURCES);
+	}
+	return NULL;
+}
+
+/* Effects that come, pause, go on and go, beside the writers. */
+static void *make_effects(void *ctx)
+{
+	struct worker *me = ctx;
+	struct yard *y = me->yard;
+
+	for (int i = 0; i < ROUNDS / 5; i++) {
+		struct adder *w = calloc(1, sizeof(*w));
+
+		w->yard = y;
+		w->own = true;
+		w->effect =
+			hyphae_effect_with(y->graph, add_up, w, dropped, NULL);
+		if (!w->effect) {
+			atomic_fetch_add(&y->failures, 1);
+			continue;
+		}
+		if (i % 3 == 0) {
+			hyphae_subscription_pause(w->effect);
+			hyphae_subscription_resume(w->effect);
+		}
+		if (i % 2)
+			hyphae_unsubscribe(w->effect);
+		else
+			hyphae_unsubscribe_wait(w->effect);
+	}
+	return NULL;
+}
+
+static void effects_beside_writers(void **state)
+{
+	struct yard y = {.graph = hyphae_graph_new(0)};
+	struct adder adder = {.yard = &y};
+	struct worker workers[WRITERS + 1];
+	int64_t sum = 0;
+
+	(void)state;
+	WATCH();
+	for (int i = 0; i < SOURCES; i++)
+		y.sources[i] = hyphae_int64_new(y.graph, i);
+	y.choice = hyphae_int64_new(y.graph, SOURCES);
+	adder.effect =
+		hyphae_effect_with(y.graph, add_up, &adder, dropped, NULL);
+	assert_non_null(adder.effect);
+	for (int i = 0; i <= WRITERS; i++) {
+		workers[i] = (struct worker){&y, 0, (unsigned int)i + 1};
+		start(&workers[i].thread, i ? write_sources : make_effects,
+		      &workers[i]);
+	}
+	for (int i = 0; i <= WRITERS; i++)
+		join(workers[i].thread);
+	assert_int_equal(hyphae_settle(y.graph), 0);
+	assert_int_equal(atomic_load(&y.failures), 0);
+	assert_int_equal(atomic_load(&y.drops), ROUNDS / 5);
+
+	for (int64_t i = 0; i < value(y.choice); i++)
+		sum += value(y.sources[i]);
+	assert_int_equal(adder.sum, sum);
+	assert_int_equal(hyphae_unsubscribe(adder.effect), 0);
+	for (int i = 0; i < SOURCES; i++)
+		hyphae_cell_unref(y.sources[i]);
+	hyphae_cell_unref(y.choice);
+	end_graph(y.graph, 0, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(effects_beside_writers),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
