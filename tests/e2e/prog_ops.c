@@ -405,8 +405,18 @@ static void make_many(void)
 	made("group", hyphae_group(BOTH(a, b), 2));
 }
 
+static int look_on(void *ctx)
+{
+	int64_t sum;
+
+	(void)ctx;
+	return read_some(&sum, NULL);
+}
+
 static void make_dynamic(void)
 {
+	if (!hyphae_effect(graph, look_on, NULL))
+		die("an effect: %s", strerror(errno));
 	made("computed", hyphae_computed(graph, INT64, read_some, NULL));
 	made("switch_map", hyphae_switch_map(query, INT64, look_up, NULL));
 	made("switch_events", hyphae_switch_events(event, INT64, choose, NULL));
