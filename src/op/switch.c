@@ -467,6 +467,7 @@ static const struct hy_op op_switch_events = {
 	.name = "switch_events",
 	.run = run_switch,
 	.free = free_flat,
+	.reset = part,
 	.flags = OP_SIGNALS | OP_SHARES | OP_DYNAMIC | OP_KEEPS | OP_EVENT,
 	.fixed = 1,
 };
@@ -474,6 +475,7 @@ static const struct hy_op op_merge_events = {
 	.name = "merge_events",
 	.run = run_merge,
 	.free = free_flat,
+	.reset = part,
 	.flags = OP_SIGNALS | OP_SHARES | OP_DYNAMIC | OP_KEEPS | OP_EVENT,
 	.fixed = 1,
 };

@@ -234,6 +234,81 @@ static void w05_merge_map_wakes_after_the_outer_ended(void **state)
 			outer, s);
 }
 
+/* The same as events: what an inner cell holds is told when it is followed. */
+static void w05_switch_events_wakes_after_the_outer_ended(void **state)
+{
+	struct world *w = *state;
+	struct hyphae_cell *outer = source(w, 0), *s = source(w, 7);
+	struct choice c = {.cells = {s}};
+
+	after_the_outer(w, hyphae_switch_events(outer, &hyphae_int64, pick, &c),
+			outer, s);
+}
+
+static void w05_merge_events_wakes_after_the_outer_ended(void **state)
+{
+	struct world *w = *state;
+	struct hyphae_cell *outer = source(w, 0), *s = source(w, 7);
+	struct choice c = {.cells = {s}};
+
+	after_the_outer(w,
+			hyphae_merge_events(outer, &hyphae_int64, 4, pick, &c),
+			outer, s);
+}
+
+static int leave_at_once(struct log *log, const struct hyphae_signal *signal)
+{
+	(void)log;
+	return hyphae_int64_of(signal) == 8;
+}
+
+/* It goes idle while inner cells wait for their turn. */
+static void merged_goes_idle(struct world *w, struct hyphae_cell *cell,
+			     struct hyphae_cell *outer, struct choice *c)
+{
+	struct log *seen;
+
+	assert_non_null(cell);
+	lazy(keep(w, cell));
+	seen = follow_with(w, cell, leave_at_once, NULL, 0);
+	for (int i = 1; i < 4; i++)
+		put(outer, i);
+	assert_int_equal(hyphae_cell_complete(outer), 0);
+	begin_batch(w);
+	for (int i = 0; i < 4; i++)
+		put(c->cells[i], 8 + i);
+	end_batch(w);
+	assert_log(seen, "1,2,3,4,8");
+	seen = follow(w, cell);
+	put(c->cells[2], 20);
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(hyphae_cell_complete(c->cells[i]), 0);
+	assert_log(seen, "8,9,10,11,20,C");
+}
+
+static void w05_merge_map_idle_while_inners_wait(void **state)
+{
+	struct world *w = *state;
+	struct hyphae_cell *outer = source(w, 0);
+	struct choice c = {.cells = {source(w, 1), source(w, 2), source(w, 3),
+				     source(w, 4)}};
+
+	merged_goes_idle(w, hyphae_merge_map(outer, &hyphae_int64, 4, pick, &c),
+			 outer, &c);
+}
+
+static void w05_merge_events_idle_while_inners_wait(void **state)
+{
+	struct world *w = *state;
+	struct hyphae_cell *outer = source(w, 0);
+	struct choice c = {.cells = {source(w, 1), source(w, 2), source(w, 3),
+				     source(w, 4)}};
+
+	merged_goes_idle(w,
+			 hyphae_merge_events(outer, &hyphae_int64, 4, pick, &c),
+			 outer, &c);
+}
+
 /* The last follower goes, and the hook that tells of it is the next one. */
 static void come_back(struct hyphae_cell *cell, void *ctx)
 {
@@ -272,6 +347,10 @@ int main(void)
 		CASE(o26_inners_that_overlap_reuse_places),
 		CASE(w05_switch_map_wakes_after_the_outer_ended),
 		CASE(w05_merge_map_wakes_after_the_outer_ended),
+		CASE(w05_switch_events_wakes_after_the_outer_ended),
+		CASE(w05_merge_events_wakes_after_the_outer_ended),
+		CASE(w05_merge_map_idle_while_inners_wait),
+		CASE(w05_merge_events_idle_while_inners_wait),
 		CASE(w05_a_follower_that_comes_back_in_the_hook),
 	};
 
