@@ -347,7 +347,7 @@ done:
 /* Nobody knows the cell yet: nothing is compared or told. */
 static void hold_first(struct hy_cell *c, uint64_t word)
 {
-	c->word = word;
+	store_relaxed(&c->word, word); /* but perhaps by a stale handle */
 	hy_flags_set(c, 0, F_NONE);
 }
 

@@ -44,7 +44,8 @@ static NOINLINE struct hy_label *share(const char *site)
 	pthread_mutex_lock(&lock);
 	while (at < end && at->label.site && at->label.site != site)
 		at++;
-	if (at < end)
+	/* Another thread may have been faster, and its cells are about. */
+	if (at < end && !at->label.site)
 		store_release(&at->label.site, site);
 	pthread_mutex_unlock(&lock);
 	return at < end ? &at->label : NULL;

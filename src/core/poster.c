@@ -18,6 +18,8 @@ static int bind(struct hy_graph *g, struct hyphae_poster *poster)
 
 	if (!c || c->flags & F_DEAD)
 		return -ESTALE;
+	if (c->type != poster->type)
+		return -EINVAL;
 	posts = hy_posts_of(g);
 	if (!posts || !hy_cold_made(c))
 		return -ENOMEM;
@@ -32,13 +34,14 @@ static int bind(struct hy_graph *g, struct hyphae_poster *poster)
 struct hyphae_poster *hyphae_poster_new(struct hyphae_cell *handle)
 {
 	struct hy_cell *c = hy_cell(handle);
-	int r = hy_post_check(handle, c ? c->type : NULL);
+	const struct hyphae_type *type = c ? load_relaxed(&c->type) : NULL;
+	int r = hy_post_check(handle, type);
 	struct hyphae_poster *poster;
 	struct hy_graph *g;
 
 	if (r == -ESHUTDOWN) /* that shows when the value's turn comes */
 		r = 0;
-	if (!r && hy_type_boxed(c->type))
+	if (!r && hy_type_boxed(type))
 		r = -EINVAL;
 	if (r) {
 		errno = -r;
@@ -50,7 +53,7 @@ struct hyphae_poster *hyphae_poster_new(struct hyphae_cell *handle)
 		return NULL;
 	}
 	poster->cell = handle;
-	poster->type = c->type;
+	poster->type = type;
 	g = hy_graph_of(c);
 	hy_lock(g);
 	r = bind(g, poster);
