@@ -35,8 +35,10 @@ typedef int (*hyphae_target_fn)(struct hyphae_cell *cell,
 /*
  * Call fn for each cell of the graph, in no order that means anything.
  * A cell that is there when the walk begins and when its turn comes is shown
- * exactly once; one that is made meanwhile is not.  Needs no memory, however
- * many there are, and holds the lock for a chunk at most.
+ * exactly once; one that is made meanwhile is not.  Nor are those that inputs
+ * and bridges have for themselves (type "hidden"; they are counted, drawn, and
+ * told to tools).  Needs no memory, however many there are, and holds the lock
+ * for a chunk at most.
  * Returns 0, what fn returned, -EINVAL or -ESTALE.
  */
 HYPHAE_API int hyphae_graph_each_cell(struct hyphae_graph *graph,

@@ -9,6 +9,9 @@
 #include "core/drain.h"
 #include "core/link.h"
 
+const struct hyphae_type hy_hidden_type = {
+	.name = "hidden", .size = sizeof(int64_t), .align = _Alignof(int64_t)};
+
 /* Call fn for a cell that is alive.  The lock is held before and after. */
 static int show(struct hy_graph *g, struct hy_cell *c, hyphae_cell_fn fn,
 		void *ctx)
@@ -34,7 +37,8 @@ static struct hy_cell *next_cell(struct hy_chunk *chunk, uint32_t *at,
 	while (*at < chunk->used) {
 		struct hy_cell *c = hy_slot_at(chunk, (*at)++);
 
-		if (c->id && c->id < id_limit && !(c->flags & F_DEAD))
+		if (c->id && c->id < id_limit && !(c->flags & F_DEAD) &&
+		    c->type != &hy_hidden_type)
 			return c;
 	}
 	return NULL;

@@ -20,6 +20,13 @@ static inline void hy_walk_end(struct hy_graph *g)
 	g->walking--;
 }
 
+/*
+ * The type of cells that the library made for itself and that walks do not
+ * show: who follows such a cell, as a bridge of it does that is crossed
+ * because of what crosses, keeps the graph busy for ever.
+ */
+extern const struct hyphae_type hy_hidden_type;
+
 static inline bool hy_has_cells(const struct hy_chunk *chunk)
 {
 	return chunk->kind == HY_CHUNK_SOURCE ||

@@ -167,6 +167,8 @@ int hy_hub_flush(struct hy_hub *hub)
 			continue;
 		link->state = link->posts ? LINK_POSTED : LINK_TAKEN;
 		hy_link_ref(link);
+		/* The queue's: the state's may be taken, or go, meanwhile. */
+		hy_link_ref(link);
 		link->next_queued = queue;
 		queue = link;
 	}
@@ -181,6 +183,7 @@ int hy_hub_flush(struct hy_hub *hub)
 		queue = link->next_queued;
 		r = dispatch(link);
 		result = result ? result : r;
+		hy_link_put(link);
 	}
 	end_released(released);
 	return result;

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "core/drain.h"
+#include "core/iterate.h"
 #include "core/label.h"
 #include "core/log.h"
 #include "core/release.h"
@@ -28,11 +29,12 @@ int hy_kick_init(struct hy_kick *kick, struct hyphae_graph *graph,
 		 void (*left)(void *ctx))
 {
 	struct hy_scope *hidden;
+	int64_t none = 0;
 	int r = 0;
 
 	*kick = (struct hy_kick){.count = 0};
 	hidden = hy_scopes_hide();
-	kick->cell = hyphae_int64_new(graph, 0);
+	kick->cell = hyphae_cell_new(graph, &hy_hidden_type, &none);
 	if (!kick->cell || !can_wait(graph, kick->cell)) {
 		r = -errno;
 		left(ctx);
@@ -73,6 +75,7 @@ int hy_kick_set(struct hy_kick *kick)
 	struct hy_cell *c = hy_cell(kick->cell);
 	struct hy_graph *g;
 	bool drainer;
+	int64_t n;
 	int r = 0;
 
 	if (!c)
@@ -83,12 +86,17 @@ int hy_kick_set(struct hy_kick *kick)
 	if (drainer)
 		r = hy_cell(kick->cell) ? put_in_inbox(kick, g) : -ESTALE;
 	hy_unlock(g);
-	return drainer ? r : hyphae_int64_set(kick->cell, next_count(kick));
+	if (drainer)
+		return r;
+	n = next_count(kick);
+	return hyphae_cell_set(kick->cell, &hy_hidden_type, &n);
 }
 
 int hy_kick_post(struct hy_kick *kick)
 {
-	return hyphae_int64_post(kick->cell, next_count(kick));
+	int64_t n = next_count(kick);
+
+	return hyphae_cell_post(kick->cell, &hy_hidden_type, &n);
 }
 
 void hy_kick_end(struct hy_kick *kick)

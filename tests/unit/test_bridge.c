@@ -353,6 +353,139 @@ static void bridges_that_lead_back_end(void **state)
 	}
 }
 
+static int release(const struct hyphae_signal *signal, void *ctx)
+{
+	if (signal->kind == HYPHAE_VALUE)
+		return 0;
+	return hyphae_cell_unref(*(struct hyphae_cell **)ctx);
+}
+
+/*
+ * Of two ways out of a graph the first, when it is taken, brings about the end
+ * of the second, which is to be taken next.
+ */
+static void the_end_of_the_next_link(void **state)
+{
+	(void)state;
+	EACH_PAIR(left, right)
+	{
+		long live = hy_alloc_live();
+		struct hyphae_graph *from = hyphae_graph_new(*left);
+		struct hyphae_graph *first = hyphae_graph_new(*right);
+		struct hyphae_graph *second = hyphae_graph_new(*right);
+		struct hyphae_cell *a = hyphae_int64_new(from, 1);
+		struct hyphae_cell *b =
+			hyphae_bridge_with(a, first, HYPHAE_BRIDGE_SAME_THREAD);
+		struct hyphae_cell *c =
+			hyphae_bridge_with(a, second, HYPHAE_BRIDGE_POST);
+
+		hyphae_subscribe_with(b, release, &c, NULL,
+				      HYPHAE_SKIP_INITIAL);
+		assert_int_equal(hyphae_cell_complete(a), 0);
+		expect_counts(second, 0, 0);
+		assert_int_equal(hyphae_graph_free(from), 0);
+		assert_int_equal(hyphae_graph_free(first), 0);
+		assert_int_equal(hyphae_graph_free(second), 0);
+		assert_int_equal(hy_alloc_live(), live);
+	}
+}
+
+/* A cell in a graph, and what it becomes at the other end of a ring. */
+struct posted_ring {
+	struct hyphae_graph *g[3];
+	struct hyphae_cell *c[4]; /* the source, and a bridged one in each */
+};
+
+static void open_posted_ring(struct posted_ring *ring, unsigned int kind,
+			     int graphs, unsigned int last)
+{
+	for (int i = 0; i < graphs; i++) {
+		ring->g[i] = hyphae_graph_new(kind);
+		hyphae_graph_set_wave_limit(ring->g[i], 30);
+		hyphae_graph_on_problem(ring->g[i], note_problem, NULL);
+	}
+	ring->c[0] = hyphae_int64_new(ring->g[0], 0);
+	for (int i = 1; i <= graphs; i++)
+		ring->c[i] = hyphae_bridge_with(
+			ring->c[i - 1], ring->g[i % graphs],
+			i < graphs ? HYPHAE_BRIDGE_POST : last);
+	hyphae_subscribe_with(ring->c[graphs], set_more, ring->c[0], NULL,
+			      HYPHAE_SKIP_INITIAL);
+	nproblems = 0;
+}
+
+static void close_posted_ring(struct posted_ring *ring, int graphs)
+{
+	for (int i = 0; i <= graphs; i++)
+		assert_int_equal(hyphae_cell_unref(ring->c[i]), 0);
+	for (int i = 0; i < graphs; i++)
+		assert_int_equal(hyphae_graph_check_idle(ring->g[i]), 0);
+	for (int i = 0; i < graphs; i++)
+		assert_int_equal(hyphae_graph_free(ring->g[i]), 0);
+}
+
+/*
+ * Each crossing waits for its graph to look, and is counted all the same: 30
+ * crossings, one more than that is dropped, wherever it was to begin.
+ */
+static void posted_ring(unsigned int kind, int graphs, unsigned int last)
+{
+	struct posted_ring ring = {.g = {NULL}};
+	int64_t held;
+
+	open_posted_ring(&ring, kind, graphs, last);
+	assert_int_equal(hyphae_int64_set(ring.c[0], 10), 0);
+	for (int i = 1; i < 200; i++)
+		hyphae_settle(ring.g[i % graphs]);
+	assert_int_equal(hyphae_int64_get(ring.c[0], &held), 0);
+	assert_int_equal(held, 10 + 30 / graphs);
+	/* Also one of the graph from which it came on the same thread. */
+	assert_int_equal(nproblems, last == HYPHAE_BRIDGE_POST ? 1 : 2);
+	for (int i = 0; i < nproblems; i++)
+		assert_int_equal(problem_codes[i], -ELOOP);
+	close_posted_ring(&ring, graphs);
+}
+
+static void a_ring_by_post_ends(void **state)
+{
+	(void)state;
+	EACH_KIND(kind)
+	{
+		posted_ring(*kind, 2, HYPHAE_BRIDGE_POST);
+		posted_ring(*kind, 3, HYPHAE_BRIDGE_POST);
+		posted_ring(*kind, 2, HYPHAE_BRIDGE_SAME_THREAD);
+		posted_ring(*kind, 3, HYPHAE_BRIDGE_SAME_THREAD);
+	}
+}
+
+static int look_for_int64(struct hyphae_cell *cell, void *ctx)
+{
+	struct hyphae_cell_info info;
+
+	hyphae_cell_info(cell, &info);
+	*(int *)ctx += info.type == &hyphae_int64;
+	return 0;
+}
+
+/* Nobody can follow the cells that tell a graph that something crosses. */
+static void no_walk_shows_its_own_cells(void **state)
+{
+	(void)state;
+	EACH_PAIR(left, right)
+	{
+		struct hyphae_graph_counts counts;
+		struct banks k;
+		int seen = 0;
+
+		build(&k, *left, *right);
+		assert_int_equal(hyphae_graph_counts(k.left, &counts), 0);
+		assert_int_equal(counts.cells, 2);
+		hyphae_graph_each_cell(k.left, look_for_int64, &seen);
+		assert_int_equal(seen, 1);
+		tear_down(&k, 1);
+	}
+}
+
 /* The graph that is set lies outside of the ring that it feeds. */
 static void a_ring_elsewhere_ends(void **state)
 {
@@ -752,6 +885,9 @@ int main(void)
 		cmocka_unit_test(strings_are_not_shared),
 		cmocka_unit_test(either_graph_goes_first),
 		cmocka_unit_test(bridges_that_lead_back_end),
+		cmocka_unit_test(a_ring_by_post_ends),
+		cmocka_unit_test(the_end_of_the_next_link),
+		cmocka_unit_test(no_walk_shows_its_own_cells),
 		cmocka_unit_test(a_ring_elsewhere_ends),
 		cmocka_unit_test(two_ways_settle),
 		cmocka_unit_test(a_long_chain_of_graphs),
