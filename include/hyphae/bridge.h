@@ -25,10 +25,10 @@
  * two, and no two graphs are locked at a time.
  *
  * Bridges may lead back.  A signal that has crossed as many bridges (and
- * inputs, input.h) one after the other as the wave limit of the graph it would
- * leave says is dropped, and that is -ELOOP: a problem of that graph and of
- * those from which it came on the same thread, and what the hyphae_cell_set()
- * there returns that began it.  Completion and terminal errors are never
+ * inputs, input.h) one after the other, by post or at once, as the wave limit
+ * of the graph it would leave says is dropped, and that is -ELOOP: a problem of
+ * that graph and of those from which it came on the same thread, and what the
+ * hyphae_cell_set() there returns that began it.  Completion and terminal errors are never
  * dropped.
  *
  * Without memory for a crossing what had to cross waits, -ENOMEM is a problem
