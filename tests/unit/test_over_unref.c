@@ -17,6 +17,7 @@
 #include <hyphae/hyphae.h>
 
 #include "base/alloc.h"
+#include "core/iterate.h"
 
 /* What a function does: gives the cell back twice. */
 struct twice {
@@ -309,7 +310,23 @@ static void an_inputs_reference(void **state)
 	}
 }
 
-/* The input's own cell, which only a walk shows. */
+/* The input's own cell, which nothing shows. */
+static struct hyphae_cell *own_cell(struct hyphae_graph *graph)
+{
+	struct hy_chunk *chunk = hy_graph(graph)->chunks;
+
+	for (; chunk; chunk = chunk->next) {
+		for (uint32_t i = 0; hy_has_cells(chunk) && i < chunk->used;
+		     i++) {
+			struct hy_cell *c = hy_slot_at(chunk, i);
+
+			if (c->id && c->type == &hy_hidden_type)
+				return hy_cell_handle(c);
+		}
+	}
+	return NULL;
+}
+
 static int find_other(struct hyphae_cell *cell, void *ctx)
 {
 	struct hyphae_cell **known = ctx;
@@ -333,6 +350,8 @@ static void a_part_of_an_input(void **state)
 
 		assert_int_equal(
 			hyphae_graph_each_cell(graph, find_other, known), 0);
+		assert_null(known[1]);
+		known[1] = own_cell(graph);
 		assert_non_null(known[1]);
 		assert_int_equal(hyphae_cell_unref(known[1]), -ESTALE);
 		assert_int_equal(hyphae_input_push(input, &three), 0);
