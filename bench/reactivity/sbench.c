@@ -5,8 +5,8 @@
  * effects to releasing them; the sources are there before, except where
  * making them is what is measured.
  *
- * Tracked, an effect is a function that reads, and a subscriber.  Fixed, it is
- * a subscriber alone if it is of one source.
+ * Tracked, an effect is hyphae_effect().  Fixed, it is a subscriber; of several
+ * sources there is a cell that adds them up.
  */
 #include <stdlib.h>
 
@@ -39,7 +39,7 @@ struct bench {
 	struct reader *readers;
 };
 
-static int tracked_sum(void *ret, void *ctx)
+static int see_sum(void *ctx)
 {
 	const struct reader *reader = ctx;
 	int64_t sum = 0, value;
@@ -53,7 +53,7 @@ static int tracked_sum(void *ret, void *ctx)
 		sum += value;
 	}
 	counts.evaluations++;
-	*(int64_t *)ret = sum;
+	saw(sum);
 	return 0;
 }
 
@@ -74,20 +74,20 @@ static int fixed_sum(void *ret, const void *const *inputs, size_t count,
 static void make_effect(struct bench *bench, size_t place)
 {
 	struct reader *reader = &bench->readers[place];
-	struct hyphae_cell *cell;
 
 	*reader = (struct reader){bench->sources + place / bench->plan.shared *
 							   bench->plan.reads,
 				  bench->plan.reads};
-	if (bench->style == TRACKED)
-		cell = hyphae_computed(bench->graph, &hyphae_int64, tracked_sum,
-				       reader);
-	else if (reader->count == 1)
-		cell = reader->cells[0];
-	else
-		cell = hyphae_combine(reader->cells, reader->count,
-				      &hyphae_int64, fixed_sum, NULL);
-	add_effect(must(cell));
+	if (bench->style == TRACKED) {
+		if (!hyphae_effect(bench->graph, see_sum, reader))
+			give_up("make an effect");
+		return;
+	}
+	add_effect(
+		must(reader->count == 1
+			     ? reader->cells[0]
+			     : hyphae_combine(reader->cells, reader->count,
+					      &hyphae_int64, fixed_sum, NULL)));
 }
 
 static void make_all(struct bench *bench)

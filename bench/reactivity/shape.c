@@ -78,15 +78,18 @@ struct hyphae_cell *must(struct hyphae_cell *cell)
 	return cell;
 }
 
+void saw(int64_t value)
+{
+	counts.effects++;
+	last_seen = value;
+	sum_seen += value;
+}
+
 static int note(const struct hyphae_signal *signal, void *ctx)
 {
 	(void)ctx;
-	/* An effect of nothing is told at once that nothing will follow. */
-	if (signal->kind != HYPHAE_VALUE)
-		return 0;
-	counts.effects++;
-	last_seen = hyphae_int64_of(signal);
-	sum_seen += last_seen;
+	if (signal->kind == HYPHAE_VALUE)
+		saw(hyphae_int64_of(signal));
 	return 0;
 }
 

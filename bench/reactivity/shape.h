@@ -93,6 +93,8 @@ struct hyphae_cell *must(struct hyphae_cell *cell);
 
 /* An effect of one cell: counts, and notes the value. */
 void add_effect(struct hyphae_cell *cell);
+/* What an effect of another kind has seen. */
+void saw(int64_t value);
 
 /* What `cell` holds; ends the program if it holds nothing. */
 int64_t value_of(const struct hyphae_cell *cell);

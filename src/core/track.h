@@ -50,6 +50,13 @@ static inline struct hy_cell **hy_track_extra(const struct hy_tracker *t)
 	return t->graph->reads.cells + t->from;
 }
 
+/* What was read is what was read the last time, and all of it has settled. */
+static inline bool hy_track_same(const struct hy_tracker *t)
+{
+	return !t->nextra && t->matched == t->d->fan_in->count &&
+	       !t->no_memory && !t->idle;
+}
+
 /* Let go of them: the run is seen to. */
 void hy_track_forget(struct hy_tracker *t);
 

@@ -105,10 +105,8 @@ static int run_again(struct hy_graph *g, struct hy_derived *d, int linked)
 /* It read the same as the last time, and there is nothing else to it. */
 static bool is_settled(const struct hy_derived *d, const struct hy_tracker *t)
 {
-	const struct hy_fan_in *in = d->fan_in;
-
-	return !t->nextra && t->matched == in->count && !t->no_memory &&
-	       !t->idle && !(d->cell.flags & (F_AGAIN | F_DEAD)) && !in->again;
+	return hy_track_same(t) && !(d->cell.flags & (F_AGAIN | F_DEAD)) &&
+	       !d->fan_in->again;
 }
 
 /* What `call` returned; `out` holds a value if that is 0. */

@@ -65,7 +65,7 @@ static int call_effect(const struct hyphae_signal *signal, void *ctx)
 	struct hy_graph *g = hy_graph_of(&e->d->cell);
 	struct hy_tracker reads;
 	bool drainer;
-	int r, followed;
+	int r, followed = 0;
 
 	if (signal->kind != HYPHAE_VALUE) /* it is over */
 		return 0;
@@ -81,7 +81,9 @@ static int call_effect(const struct hyphae_signal *signal, void *ctx)
 	r = e->fn(e->ctx);
 	hy_track_end(&reads);
 	hy_lock(g);
-	followed = follow(g, e->d, &reads);
+	if (!hy_track_same(&reads) ||
+	    e->d->fan_in->ended == e->d->fan_in->count)
+		followed = follow(g, e->d, &reads);
 	hy_unlock(g);
 	return r ? r : followed;
 }
