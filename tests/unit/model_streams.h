@@ -406,8 +406,10 @@ extern struct ms_world {
 	struct ms_model model;
 	struct ms_real real;
 	bool eager;
-	bool verbose; /* tell what happens: the second run of what failed */
-	bool waves;   /* the step propagates what was written, or the clock */
+	bool joins;	/* with time: there are operators of several inputs */
+	bool undecided; /* from here on both sides may go different ways */
+	bool verbose;	/* tell what happens: the second run of what failed */
+	bool waves;	/* the step propagates what was written, or the clock */
 } ms_world;
 
 __attribute__((format(printf, 1, 2))) void ms_say(const char *format, ...);

@@ -145,15 +145,16 @@ static bool left_out(enum ms_op op)
 }
 
 /*
- * In programs with time: what of two timers comes first in one wave is not
- * said, so nothing may depend on it that has several inputs.  A finalize that
- * wakes to an end tells it in a wave after that, if anybody is there still.
+ * In programs with time.  A finalize that wakes to an end tells it in a wave
+ * after that, if anybody is there still.
  */
 static bool fits_time(enum ms_op op)
 {
 	if (ms_kinds[op].time)
 		return true;
-	return ms_kinds[op].inputs < 2 && op != MS_FINALIZE && ms_roll(2);
+	if (ms_kinds[op].inputs > 1 && !(ms_world.joins && ms_roll(2)))
+		return false;
+	return op != MS_FINALIZE && ms_roll(2);
 }
 
 static bool add_operator(bool timed)
@@ -359,6 +360,8 @@ static void open_world(bool timed)
 	memset(&ms_world.model, 0, sizeof(ms_world.model));
 	memset(&ms_world.real, 0, sizeof(ms_world.real));
 	ms_world.eager = kind == HYPHAE_EAGER;
+	ms_world.undecided = false;
+	ms_world.joins = timed && !lazy && ms_roll(3) == 0;
 	ms_world.model.lazy = lazy;
 	ms_world.model.same = ms_types[type].same;
 	ms_world.model.alike = ms_types[type].alike;
@@ -410,7 +413,7 @@ static bool run_program(uint64_t seed, bool timed, int nodes)
 		if (fine && ms_roll(2))
 			fine = subscribe();
 	}
-	for (int i = 0; i < STEPS && fine; i++)
+	for (int i = 0; i < STEPS && fine && !ms_world.undecided; i++)
 		fine = step(timed, nodes);
 	return close_world() && fine;
 }
