@@ -43,7 +43,9 @@
  *            touches freed memory.  (A handle carries 16 bits of the object's
  *            id; one that has been stale while its place was taken by another
  *            object is mistaken for it once in 65,536 times.)  A handle of
- *            another kind, cast or through a void *, is not noticed.
+ *            another kind, cast or through a void *, is -ESTALE, or -EINVAL
+ *            among streams, inputs and pools; but pipes and posters are
+ *            pointers, and another in their place is not noticed.
  * Ownership. "Returns a new reference": give it back with hyphae_cell_unref().
  *            "Borrows": used during the call only, which is the default.
  *            Derived cells and subscriptions keep the cells they follow

@@ -249,7 +249,7 @@ void *hyphae_cell_data(const struct hyphae_cell *handle)
 
 static bool sub_alive(const struct hyphae_subscription *handle)
 {
-	const struct hy_sub *s = hy_slot(handle);
+	const struct hy_sub *s = hy_slot(handle, HY_TAG_SUB);
 
 	return s && !(s->flags & SUB_DEAD);
 }
@@ -268,7 +268,7 @@ static int sub_set_data(struct hy_graph *g, struct hy_sub *s, void *data,
 int hyphae_subscription_set_data(struct hyphae_subscription *handle, void *data,
 				 void (*drop)(void *data))
 {
-	struct hy_sub *s = hy_slot(handle);
+	struct hy_sub *s = hy_slot(handle, HY_TAG_SUB);
 	struct hy_graph *g;
 	int r = -ESTALE;
 
@@ -286,7 +286,7 @@ int hyphae_subscription_set_data(struct hyphae_subscription *handle, void *data,
 
 void *hyphae_subscription_data(const struct hyphae_subscription *handle)
 {
-	struct hy_sub *s = hy_slot(handle);
+	struct hy_sub *s = hy_slot(handle, HY_TAG_SUB);
 	struct hy_graph *g;
 	void *data = NULL;
 
@@ -304,7 +304,7 @@ void *hyphae_subscription_data(const struct hyphae_subscription *handle)
 
 static bool scope_alive(const struct hyphae_scope *handle)
 {
-	const struct hy_scope *scope = hy_slot(handle);
+	const struct hy_scope *scope = hy_slot(handle, HY_TAG_SCOPE);
 
 	return scope && !scope->disposing;
 }
@@ -312,7 +312,7 @@ static bool scope_alive(const struct hyphae_scope *handle)
 int hyphae_scope_set_data(struct hyphae_scope *handle, void *data,
 			  void (*drop)(void *data))
 {
-	struct hy_scope *scope = hy_slot(handle);
+	struct hy_scope *scope = hy_slot(handle, HY_TAG_SCOPE);
 	struct hy_graph *g;
 	int r = -ESTALE;
 
@@ -330,7 +330,7 @@ int hyphae_scope_set_data(struct hyphae_scope *handle, void *data,
 
 void *hyphae_scope_data(const struct hyphae_scope *handle)
 {
-	struct hy_scope *scope = hy_slot(handle);
+	struct hy_scope *scope = hy_slot(handle, HY_TAG_SCOPE);
 	struct hy_graph *g;
 	void *data = NULL;
 
@@ -339,7 +339,7 @@ void *hyphae_scope_data(const struct hyphae_scope *handle)
 	g = load_relaxed(&hy_chunk_of(scope)->graph);
 	hy_lock(g);
 	/* Also for the functions that it calls when it is disposed. */
-	if (hy_slot(handle))
+	if (hy_slot(handle, HY_TAG_SCOPE))
 		data = find_data(scope->owned);
 	hy_unlock(g);
 	return data;

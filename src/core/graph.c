@@ -78,7 +78,7 @@ hyphae_graph_new_sized(const struct hyphae_graph_options *options, size_t size)
 		return NULL;
 	}
 	graph_init(g, &o);
-	return hy_handle(g, g->id);
+	return hy_handle(g, g->id, HY_TAG_GRAPH);
 }
 
 struct hyphae_graph *hyphae_graph_new(unsigned int flags)

@@ -174,7 +174,8 @@ static int show_sub(struct hy_graph *g, const struct noted *noted,
 	if (s->id != noted->id || s->flags & SUB_DEAD)
 		return 0;
 	hy_unlock(g);
-	r = caller->target(NULL, hy_handle(s, noted->id), caller->ctx);
+	r = caller->target(NULL, hy_handle(s, noted->id, HY_TAG_SUB),
+			   caller->ctx);
 	hy_lock(g);
 	return r;
 }

@@ -277,7 +277,7 @@ static int post(struct hyphae_cell *handle, const struct hyphae_type *type,
 	struct hy_cell *c = hy_cell_place(handle);
 	struct hy_graph *g = hy_graph_of(c);
 	uint64_t id = load_relaxed(&c->id);
-	bool over = hy_handle(c, id) != handle || g->freeing;
+	bool over = hy_handle(c, id, HY_TAG_CELL) != handle || g->freeing;
 	struct hy_posts *p = over ? NULL : hy_posts_of(g);
 	struct left_over left = {.count = 0};
 	bool wake = false;

@@ -33,7 +33,7 @@ struct hy_scope_item {
 
 static struct hy_scope *scope_of(const struct hyphae_scope *handle)
 {
-	return hy_slot(handle);
+	return hy_slot(handle, HY_TAG_SCOPE);
 }
 
 static struct hy_graph *graph_of(const struct hy_scope *scope)
@@ -43,7 +43,7 @@ static struct hy_graph *graph_of(const struct hy_scope *scope)
 
 static struct hyphae_scope *handle_of(const struct hy_scope *scope)
 {
-	return hy_handle(scope, scope->id);
+	return hy_handle(scope, scope->id, HY_TAG_SCOPE);
 }
 
 /* ---- what is in it -------------------------------------------------------- */
@@ -51,17 +51,14 @@ static struct hyphae_scope *handle_of(const struct hy_scope *scope)
 /* A handle tells a part of the id only; an item must never be mistaken. */
 static bool alive(const struct hy_scope_item *item)
 {
-	const uint64_t *slot;
+	const uint64_t *slot = hy_place(item->handle);
 
-	if (item->kind == ITEM_CALL)
-		return true;
-	slot = hy_slot(item->handle);
-	return slot && load_relaxed(slot) == item->id;
+	return item->kind == ITEM_CALL || load_relaxed(slot) == item->id;
 }
 
 static struct hy_scope *child_of(const struct hy_scope_item *item)
 {
-	return alive(item) ? hy_slot(item->handle) : NULL;
+	return alive(item) ? hy_place(item->handle) : NULL;
 }
 
 /*
@@ -138,10 +135,10 @@ void hy_scope_add_sub_in(struct hy_graph *g, struct hy_sub *s)
 	struct hy_scope *scope = current(g);
 
 	if (scope)
-		scope->items[scope->count++] =
-			(struct hy_scope_item){.kind = ITEM_SUB,
-					       .handle = hy_handle(s, s->id),
-					       .id = s->id};
+		scope->items[scope->count++] = (struct hy_scope_item){
+			.kind = ITEM_SUB,
+			.handle = hy_handle(s, s->id, HY_TAG_SUB),
+			.id = s->id};
 }
 
 void hy_scope_add_timer(struct hy_graph *g, struct hy_alarm *alarm)
@@ -151,7 +148,7 @@ void hy_scope_add_timer(struct hy_graph *g, struct hy_alarm *alarm)
 	if (scope)
 		scope->items[scope->count++] = (struct hy_scope_item){
 			.kind = ITEM_TIMER,
-			.handle = hy_handle(alarm, alarm->id),
+			.handle = hy_handle(alarm, alarm->id, HY_TAG_TIMER),
 			.id = alarm->id};
 }
 
@@ -310,7 +307,7 @@ bool hy_scope_each_derived(const struct hyphae_scope *handle,
 
 		if (item->kind != ITEM_CELL || !alive(item))
 			continue;
-		c = hy_slot(item->handle);
+		c = hy_place(item->handle);
 		if (c->flags & F_DERIVED && !each(c, ctx))
 			return false;
 	}

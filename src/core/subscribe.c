@@ -230,7 +230,7 @@ subscribe_locked(struct hy_graph *g, struct hyphae_cell *handle,
 		errno = ENOMEM;
 		return NULL;
 	}
-	result = hy_handle(s, s->id);
+	result = hy_handle(s, s->id, HY_TAG_SUB);
 	hy_scope_add_sub(g, s);
 	if (likely(!value && !extra && !(c->flags & F_ENDED) &&
 		   !hy_queue_used(&g->queue))) {

@@ -6,7 +6,7 @@
 
 static inline struct hy_sub *hy_sub_of(const struct hyphae_subscription *handle)
 {
-	return hy_slot(handle);
+	return hy_slot(handle, HY_TAG_SUB);
 }
 
 /* It missed something, and may be told now. */

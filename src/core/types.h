@@ -650,29 +650,51 @@ static inline uint64_t *hy_holes(const struct hy_fan_in *in)
 
 #define HY_ADDRESS_BITS 48
 
-static inline void *hy_handle(const void *slot, uint64_t id)
+/*
+ * A handle is the address of a slot with 16 bits of its id on top.  Those of
+ * all but cells are marked, by what is added to these bits without a carry, so
+ * that a handle of one kind never fits a slot of another; cells, which are
+ * looked up most, pay nothing for it.
+ */
+enum hy_tag {
+	HY_TAG_CELL = 0,
+	HY_TAG_SUB = 1 << 12,
+	HY_TAG_SCOPE = 2 << 12,
+	HY_TAG_TIMER = 3 << 12,
+	HY_TAG_GRAPH = 4 << 12,
+	HY_TAG_CLOCK = 5 << 12,
+	HY_TAG_LOOP = 6 << 12,
+	HY_TAG_FLOW = 7 << 12, /* flow/handle.h */
+};
+
+static inline void *hy_handle(const void *slot, uint64_t id, enum hy_tag tag)
 {
-	return (void *)((uintptr_t)slot | (uintptr_t)(id & 0xffff)
+	return (void *)((uintptr_t)slot | (uintptr_t)((id ^ tag) & 0xffff)
 						  << HY_ADDRESS_BITS);
 }
 
-/* The slot, or NULL if the handle is NULL or stale. */
-static inline void *hy_slot(const void *handle)
+/* Where it points to, whether it fits or not. */
+static inline void *hy_place(const void *handle)
 {
-	uintptr_t bits = (uintptr_t)handle;
-	uint64_t *slot =
-		(uint64_t *)(bits & (((uintptr_t)1 << HY_ADDRESS_BITS) - 1));
+	return (void *)((uintptr_t)handle &
+			(((uintptr_t)1 << HY_ADDRESS_BITS) - 1));
+}
+
+/* The slot, or NULL if the handle is NULL, stale or of another kind. */
+static inline void *hy_slot(const void *handle, enum hy_tag tag)
+{
+	uint64_t *slot = hy_place(handle);
 
 	/* Ids with 16 low zero bits are not given out: a free slot fits none. */
-	if (unlikely(!slot) ||
-	    unlikely((uint16_t)load_relaxed(slot) != bits >> HY_ADDRESS_BITS))
+	if (unlikely(!slot) || unlikely(((uint16_t)load_relaxed(slot) ^ tag) !=
+					(uintptr_t)handle >> HY_ADDRESS_BITS))
 		return NULL;
 	return slot;
 }
 
 static inline struct hy_graph *hy_graph(const struct hyphae_graph *handle)
 {
-	return hy_slot(handle);
+	return hy_slot(handle, HY_TAG_GRAPH);
 }
 
 /* The code for a handle that has no slot. */
@@ -683,7 +705,7 @@ static inline int hy_bad_handle(const void *handle)
 
 static inline struct hy_cell *hy_cell(const struct hyphae_cell *handle)
 {
-	return hy_slot(handle);
+	return hy_slot(handle, HY_TAG_CELL);
 }
 
 /*
@@ -693,13 +715,12 @@ static inline struct hy_cell *hy_cell(const struct hyphae_cell *handle)
  */
 static inline struct hy_cell *hy_cell_place(const struct hyphae_cell *handle)
 {
-	return (struct hy_cell *)((uintptr_t)handle &
-				  (((uintptr_t)1 << HY_ADDRESS_BITS) - 1));
+	return hy_place(handle);
 }
 
 static inline struct hyphae_cell *hy_cell_handle(const struct hy_cell *c)
 {
-	return hy_handle(c, c->id);
+	return hy_handle(c, c->id, HY_TAG_CELL);
 }
 
 /* ---- values ---------------------------------------------------------- */

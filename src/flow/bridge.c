@@ -255,7 +255,7 @@ static int look(struct order *o, unsigned int flags)
 		return -EINVAL;
 	if (hy_guarded(from) || hy_guarded(to))
 		return -EPERM;
-	o->from = hy_handle(from, from->id);
+	o->from = hy_handle(from, from->id, HY_TAG_GRAPH);
 	o->posts = flags & HYPHAE_BRIDGE_POST ||
 		   (!hy_shared(to) && !(flags & HYPHAE_BRIDGE_SAME_THREAD));
 	return 0;

@@ -79,25 +79,23 @@ static uint64_t generation(uint64_t state)
 void *hy_flow_handle(const struct hy_flow *flow)
 {
 	return hy_handle(flow->slot,
-			 generation(load_relaxed(&flow->slot->state)));
+			 generation(load_relaxed(&flow->slot->state)),
+			 HY_TAG_FLOW);
 }
 
 static bool fits(const void *handle, const struct hy_flow_slot *slot,
 		 uint64_t state)
 {
-	return hy_handle(slot, generation(state)) == handle &&
+	return hy_handle(slot, generation(state), HY_TAG_FLOW) == handle &&
 	       !(state & STALE) && state & REFS;
 }
 
 struct hy_flow *hy_flow_get(const void *handle, enum hy_flow_kind kind,
 			    int *ret_error)
 {
-	uintptr_t address = (uintptr_t)handle;
-	struct hy_flow_slot *slot;
+	struct hy_flow_slot *slot = hy_place(handle);
 	uint64_t state;
 
-	slot = (struct hy_flow_slot *)(address &
-				       (((uintptr_t)1 << HY_ADDRESS_BITS) - 1));
 	*ret_error = hy_bad_handle(handle);
 	if (!slot)
 		return NULL;

@@ -195,7 +195,7 @@ static int input_look(struct hy_input *in, struct hyphae_cell *cell)
 	if (info.ended)
 		return -ESHUTDOWN;
 	g = hy_graph_of(hy_cell_place(cell));
-	in->graph = hy_handle(g, g->id);
+	in->graph = hy_handle(g, g->id, HY_TAG_GRAPH);
 	in->shared = hy_shared(g);
 	in->type = info.type;
 	in->event = info.event;

@@ -10,7 +10,7 @@
 
 static struct hy_alarm *alarm_of(const struct hyphae_timer *handle)
 {
-	return hy_slot(handle);
+	return hy_slot(handle, HY_TAG_TIMER);
 }
 
 static void give_up(struct hy_graph *g, struct hy_alarm *alarm)
@@ -189,7 +189,7 @@ hyphae_timer_start_with(struct hyphae_graph *handle, int64_t delay_ns,
 		alarm->ctx = ctx;
 		alarm->drop = drop;
 		alarm->coalesce = flags & HYPHAE_TIMER_COALESCE;
-		result = hy_handle(alarm, alarm->id);
+		result = hy_handle(alarm, alarm->id, HY_TAG_TIMER);
 		hy_scope_add_timer(g, alarm);
 	}
 	hy_unlock(g);

@@ -174,7 +174,8 @@ struct hyphae_clock *hyphae_graph_clock(struct hyphae_graph *handle)
 	time = hy_time_with_clock(g);
 	if (time)
 		clock = hy_handle(time->clock,
-				  hy_clock_ref(time->clock)->head.id);
+				  hy_clock_ref(time->clock)->head.id,
+				  HY_TAG_CLOCK);
 	hy_unlock(g);
 	if (!clock)
 		errno = ENOMEM;
@@ -216,7 +217,7 @@ static struct hyphae_clock *make(enum hy_clock_kind kind, uint64_t start_ns)
 	struct hy_clock *clock = hy_clock_new(kind, start_ns);
 
 	if (clock)
-		return hy_handle(clock, clock->head.id);
+		return hy_handle(clock, clock->head.id, HY_TAG_CLOCK);
 	errno = ENOMEM;
 	return NULL;
 }
@@ -238,7 +239,7 @@ struct hyphae_clock *hyphae_clock_new_external(uint64_t start_ns)
 
 struct hyphae_clock *hyphae_clock_ref(struct hyphae_clock *handle)
 {
-	struct hy_clock *clock = hy_shelf_lock(handle);
+	struct hy_clock *clock = hy_shelf_lock(handle, HY_TAG_CLOCK);
 
 	if (!clock) {
 		errno = -hy_bad_handle(handle);
@@ -251,7 +252,7 @@ struct hyphae_clock *hyphae_clock_ref(struct hyphae_clock *handle)
 
 int hyphae_clock_unref(struct hyphae_clock *handle)
 {
-	struct hy_clock *clock = hy_shelf_lock(handle);
+	struct hy_clock *clock = hy_shelf_lock(handle, HY_TAG_CLOCK);
 
 	if (!handle)
 		return 0;
@@ -279,7 +280,7 @@ int hyphae_clock_set_limit(struct hyphae_clock *handle, unsigned int rounds)
 
 	if (!rounds)
 		return handle && !hy_clock_of(handle) ? -ESTALE : -EINVAL;
-	clock = hy_shelf_lock(handle);
+	clock = hy_shelf_lock(handle, HY_TAG_CLOCK);
 	if (!clock)
 		return hy_bad_handle(handle);
 	clock->limit = rounds;

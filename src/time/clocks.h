@@ -51,7 +51,7 @@ void hy_clock_unref_locked(struct hy_clock *clock);
 
 static inline struct hy_clock *hy_clock_of(const struct hyphae_clock *handle)
 {
-	return hy_slot(handle);
+	return hy_slot(handle, HY_TAG_CLOCK);
 }
 
 static inline uint64_t hy_clock_read(const struct hy_clock *clock)

@@ -42,7 +42,7 @@ static struct hy_shelf shelf = HY_SHELF(struct hy_loop);
 
 static struct hy_loop *loop_of(const struct hyphae_loop *handle)
 {
-	return hy_slot(handle);
+	return hy_slot(handle, HY_TAG_LOOP);
 }
 
 /* ---- make and free --------------------------------------------------------- */
@@ -76,7 +76,7 @@ struct hyphae_loop *hyphae_loop_new(void)
 		return NULL;
 	}
 	hy_shelf_publish(&loop->head);
-	return hy_handle(loop, loop->head.id);
+	return hy_handle(loop, loop->head.id, HY_TAG_LOOP);
 }
 
 int hyphae_loop_free(struct hyphae_loop *handle)

@@ -136,7 +136,7 @@ static int move_to(struct hy_clock *clock, uint64_t target)
 
 int hyphae_clock_advance(struct hyphae_clock *handle, uint64_t delta_ns)
 {
-	struct hy_clock *clock = hy_shelf_lock(handle);
+	struct hy_clock *clock = hy_shelf_lock(handle, HY_TAG_CLOCK);
 	uint64_t now;
 
 	if (!clock)
@@ -151,7 +151,7 @@ int hyphae_clock_advance(struct hyphae_clock *handle, uint64_t delta_ns)
 
 int hyphae_clock_set(struct hyphae_clock *handle, uint64_t now_ns)
 {
-	struct hy_clock *clock = hy_shelf_lock(handle);
+	struct hy_clock *clock = hy_shelf_lock(handle, HY_TAG_CLOCK);
 
 	if (!clock)
 		return hy_bad_handle(handle);

@@ -58,14 +58,14 @@ void hy_shelf_give(struct hy_shelf *shelf, struct hy_shelved *object)
 	pthread_mutex_unlock(&shelf->lock);
 }
 
-void *hy_shelf_lock(const void *handle)
+void *hy_shelf_lock(const void *handle, enum hy_tag tag)
 {
-	struct hy_shelved *object = hy_slot(handle);
+	struct hy_shelved *object = hy_slot(handle, tag);
 
 	if (!object)
 		return NULL;
 	pthread_mutex_lock(&object->lock);
-	if (hy_slot(handle))
+	if (hy_slot(handle, tag))
 		return object;
 	pthread_mutex_unlock(&object->lock);
 	return NULL;

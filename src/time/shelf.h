@@ -37,7 +37,7 @@ void hy_shelf_publish(struct hy_shelved *object);
 /* The caller has set the id to 0. */
 void hy_shelf_give(struct hy_shelf *shelf, struct hy_shelved *object);
 
-/* Locked; NULL if the handle is NULL or stale. */
-void *hy_shelf_lock(const void *handle);
+/* Locked; NULL if the handle is NULL, stale or of another kind. */
+void *hy_shelf_lock(const void *handle, enum hy_tag tag);
 
 #endif
