@@ -204,6 +204,9 @@ struct ms_alarm {
 	uint64_t due;
 	uint64_t armed; /* 0, or a number: those of one moment run in order */
 	uint64_t order; /* of those with one number */
+	/* Started by one of the same moment, and that by one, ... so often. */
+	unsigned int generation;
+	uint64_t run; /* in which that was */
 };
 
 struct ms_node {
@@ -287,7 +290,11 @@ struct ms_model {
 
 	struct ms_timer timers[MS_TIMERS];
 	int timer_count;
-	uint64_t armings; /* the last number of an alarm */
+	uint64_t armings;     /* the last number of an alarm */
+	uint64_t run, moment; /* how often the clock was run; see alarm */
+	bool ringing;	      /* a timer runs, of that moment */
+	unsigned int generation, limit;
+	int problems;
 	bool group, tied; /* see model_streams_clock.c */
 	uint64_t turn;
 	struct ms_write writes[MS_WRITES]; /* in the batch that is open */
@@ -303,8 +310,9 @@ void ms_release(struct ms_model *m, int node);
 void ms_write(struct ms_model *m, struct ms_write *writes, size_t count);
 /* One in the batch that is open, or by itself. */
 void ms_write_later(struct ms_model *m, struct ms_write write);
-void ms_advance(struct ms_model *m, uint64_t ns);
-/* What is due in the first graph, at the moment: how many timers ran. */
+/* 0 or -ELOOP. */
+int ms_advance(struct ms_model *m, uint64_t ns);
+/* What is due in the first graph, at the moment: how many timers ran; or it. */
 int ms_dispatch(struct ms_model *m);
 /* When the next timer of a graph is due; false: there is none. */
 bool ms_deadline(struct ms_model *m, int graph, uint64_t *ret);
@@ -382,6 +390,7 @@ struct ms_real {
 	struct ms_real_node nodes[MS_NODES];
 	struct hyphae_subscription *subs[MS_SUBS];
 	struct ms_real_timer timers[MS_TIMERS];
+	int problems;
 	struct ms_log log;
 };
 

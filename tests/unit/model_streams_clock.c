@@ -10,6 +10,8 @@
  */
 #include "model_streams.h"
 
+#include <errno.h>
+
 /* Before a wave. */
 void ms_turn(struct ms_model *m)
 {
@@ -17,10 +19,20 @@ void ms_turn(struct ms_model *m)
 		m->turn = ++m->armings;
 }
 
+/* It is started; `due` is set. */
+static void count_up(struct ms_model *m, struct ms_alarm *a)
+{
+	bool again = m->ringing && a->due == m->moment;
+
+	a->order = ++m->armings;
+	a->run = m->run;
+	a->generation = again ? m->generation + 1 : 0;
+}
+
 static void arm(struct ms_model *m, struct ms_alarm *a, uint64_t due)
 {
 	a->due = due;
-	a->order = ++m->armings;
+	count_up(m, a);
 	a->armed = m->turn;
 }
 
@@ -38,7 +50,8 @@ void ms_timer_start(struct ms_model *m, int timer)
 
 	t->state = MS_RUNNING;
 	t->alarm.due = m->now + (delay > 0 ? (uint64_t)delay : 0);
-	t->alarm.armed = t->alarm.order = ++m->armings;
+	count_up(m, &t->alarm);
+	t->alarm.armed = t->alarm.order;
 }
 
 bool ms_timer_stop(struct ms_model *m, int timer)
@@ -83,13 +96,12 @@ static void fire(struct ms_model *m, int timer, uint64_t until)
 
 	if (t->recipe.flags & HYPHAE_TIMER_COALESCE)
 		late = (until - due) / period;
-	t->alarm.armed = t->alarm.order = ++m->armings;
-	if (late) {
-		t->missed += late;
-		t->alarm.due = due + late * period;
+	t->missed += late;
+	t->alarm.due = due + (late ? late : 1) * period;
+	count_up(m, &t->alarm);
+	t->alarm.armed = t->alarm.order;
+	if (late)
 		return;
-	}
-	t->alarm.due = due + period;
 	call(m, timer, due);
 }
 
@@ -188,39 +200,68 @@ static void ring(struct ms_model *m, int at, uint64_t until)
 	ms_propagate(m);
 }
 
-/* What is due by then: how many timers ran. */
+/* One is tied with others: until they have run nothing is before another. */
+static void note_group(struct ms_model *m, const struct ms_alarm *a,
+		       const struct ms_alarm *last, bool several)
+{
+	if (!m->group || !tied(a, last)) {
+		m->group = several;
+		m->turn = ++m->armings;
+	}
+	m->tied |= m->group;
+}
+
+/* False: those of this moment have started others too often. */
+static bool begin(struct ms_model *m, const struct ms_alarm *a)
+{
+	unsigned int generation = a->run == m->run ? a->generation : 0;
+
+	if (generation > m->limit)
+		return false;
+	m->generation = generation;
+	m->moment = a->due;
+	if (!m->jumps && a->due > m->now)
+		m->now = a->due;
+	return true;
+}
+
+/* What is due by then: how many timers ran, or -ELOOP. */
 static int run_until(struct ms_model *m, int graph, uint64_t until)
 {
-	struct ms_alarm last = {0, 0, 0};
+	struct ms_alarm last = {.armed = 0};
 	int count = 0, at;
 	bool several;
 
+	m->run++;
 	while ((at = next_due(m, graph, until, &several)) >= 0) {
 		const struct ms_alarm *a = alarm_at(m, at);
 
-		if (!m->group || !tied(a, &last)) {
-			m->group = several;
-			m->turn = ++m->armings;
-		}
-		m->tied |= m->group;
+		if (!begin(m, a))
+			break;
+		note_group(m, a, &last, several);
 		last = *a;
-		if (!m->jumps)
-			m->now = a->due;
+		m->ringing = true;
 		ring(m, at, until);
+		m->ringing = false;
 		count++;
 	}
 	m->group = false;
-	return count;
+	m->problems += at >= 0;
+	return at >= 0 ? -ELOOP : count;
 }
 
-void ms_advance(struct ms_model *m, uint64_t ns)
+int ms_advance(struct ms_model *m, uint64_t ns)
 {
 	uint64_t until = m->now + ns;
+	int r;
 
 	if (m->jumps)
 		m->now = until;
-	run_until(m, BOTH, until);
+	r = run_until(m, BOTH, until);
+	if (r < 0)
+		return r;
 	m->now = until;
+	return 0;
 }
 
 int ms_dispatch(struct ms_model *m)

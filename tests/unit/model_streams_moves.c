@@ -66,6 +66,9 @@ bool ms_compare_time(void)
 		return ms_differ("it is %llu, %llu",
 				 (unsigned long long)ms_world.model.now,
 				 (unsigned long long)now);
+	if (ms_world.model.problems != ms_world.real.problems)
+		return ms_differ("%d problems, %d", ms_world.model.problems,
+				 ms_world.real.problems);
 	return compare_deadline(0) &&
 	       (!ms_world.real.second || compare_deadline(1));
 }
@@ -109,18 +112,18 @@ static bool dispatch(void)
 /* The clock goes on; nothing is compared. */
 static bool go_on(bool far)
 {
-	uint64_t ns = how_far(far);
-	int r;
+	uint64_t ns = how_far(far), until = ms_world.model.now + ns;
+	int expected, r;
 
 	if (ns == 0 && ms_roll(2))
 		return dispatch();
 	ms_say("advance %llu, to %llu\n", (unsigned long long)ns,
-	       (unsigned long long)(ms_world.model.now + ns));
-	ms_advance(&ms_world.model, ns);
+	       (unsigned long long)until);
+	expected = ms_advance(&ms_world.model, ns);
 	r = ms_world.model.jumps || ms_roll(4) == 0
-		    ? hyphae_clock_set(ms_world.real.clock, ms_world.model.now)
+		    ? hyphae_clock_set(ms_world.real.clock, until)
 		    : hyphae_clock_advance(ms_world.real.clock, ns);
-	return r == 0 || ms_differ("advance: %d", r);
+	return r == expected || ms_differ("advance is %d, %d", expected, r);
 }
 
 /* With timers a graph stays with its clock. */
@@ -274,6 +277,19 @@ static struct hyphae_timer *start(struct ms_real_timer *t)
 		r->period, ring, t, drop, r->flags);
 }
 
+static void count_problem(const struct hyphae_problem *problem, void *ctx)
+{
+	(void)problem;
+	(void)ctx;
+	ms_world.real.problems++;
+}
+
+static bool follow_clock(struct hyphae_graph *graph)
+{
+	return hyphae_graph_on_problem(graph, count_problem, NULL) == 0 &&
+	       hyphae_graph_set_clock(graph, ms_world.real.clock) == 0;
+}
+
 static int any_source(void)
 {
 	struct ms_write w;
@@ -315,7 +331,18 @@ static bool second_graph(void)
 	struct hyphae_graph *graph = hyphae_graph_new(0);
 
 	ms_world.real.second = graph;
-	return hyphae_graph_set_clock(graph, ms_world.real.clock) == 0;
+	return follow_clock(graph);
+}
+
+/* Sometimes few may start others at one moment. */
+bool ms_open_time(void)
+{
+	unsigned int limit = ms_roll(3) ? 1000 : 1 + (unsigned int)ms_roll(3);
+
+	ms_say("limit %u\n", limit);
+	ms_world.model.limit = limit;
+	return hyphae_clock_set_limit(ms_world.real.clock, limit) == 0 &&
+	       follow_clock(ms_world.real.graph);
 }
 
 static bool start_timer(void)

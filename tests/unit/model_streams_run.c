@@ -378,6 +378,8 @@ static void open_world(bool timed)
 	ms_say("%s%s, graph flags %u, clock %s\n", ms_world.real.type->name,
 	       lazy ? ", lazy" : "", kind,
 	       ms_world.model.jumps ? "jumps" : "visits");
+	if (timed)
+		assert_true(ms_open_time());
 }
 
 static bool close_world(void)
