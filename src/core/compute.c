@@ -254,6 +254,27 @@ static bool must_run(const struct hy_op *op, uint32_t flags)
 			 F_VALUE_TOUCH)) == (F_SIGNALS | F_VALUE_TOUCH);
 }
 
+/*
+ * A tracked function that makes a word, if subscribers do not wait for what it
+ * made before in this wave.
+ */
+static bool tracks_plainly(const struct hy_op *op, uint32_t flags)
+{
+	return op->flags & OP_BLIND && !(flags & (F_BOXED | F_NEWS));
+}
+
+static NOINLINE int run_tracked(struct hy_graph *g, struct hy_derived *d,
+				uint64_t *ret_word)
+{
+	struct hy_run here = {&d->cell, g->runs};
+	int r;
+
+	g->runs = &here;
+	r = d->op->run(g, d, ret_word);
+	g->runs = here.outer;
+	return r;
+}
+
 /* Not the map of a graph without a lock, which hy_compute() looks for. */
 static inline int run_other(struct hy_graph *g, struct hy_derived *d,
 			    uint64_t *ret_word)
@@ -264,6 +285,8 @@ static inline int run_other(struct hy_graph *g, struct hy_derived *d,
 		return hy_run_combine(g, d, ret_word);
 	if (op == &hy_op_map)
 		return hy_run_map(g, d, ret_word);
+	if (op->flags & OP_BLIND)
+		return run_tracked(g, d, ret_word);
 	return op->run(g, d, ret_word);
 }
 
@@ -302,11 +325,12 @@ HY_FRAME bool hy_compute(struct hy_graph *g, struct hy_derived *d,
 		int r;
 
 		if (unlikely((flags & F_PLAINLY) != F_VALUE_TOUCH)) {
-			look = 1;
 			if (!must_run(d->op, flags)) {
 				news = follow(g, d, flags & F_VALUE_TOUCH);
 				goto done;
 			}
+			if (!tracks_plainly(d->op, flags))
+				look = 1;
 		}
 		/* Not known here: or clang would have a site for each case. */
 		__asm__("" : "+r"(look));
