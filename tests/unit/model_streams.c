@@ -265,6 +265,16 @@ static bool asked(const struct ms_model *m, const struct ms_node *n)
 	return false;
 }
 
+/* Written when all is told that is under way. */
+static void echo(struct ms_model *m, struct ms_echo *e, int64_t value)
+{
+	if (e->left == 0 || !m->nodes[e->node].handle)
+		return;
+	e->left--;
+	m->echoes[m->echo_count++] =
+		(struct ms_write){.node = e->node, .value = ms_fn_echo(value)};
+}
+
 static void tell(struct ms_model *m, int sub, enum hyphae_signal_kind kind,
 		 bool terminal)
 {
@@ -280,6 +290,8 @@ static void tell(struct ms_model *m, int sub, enum hyphae_signal_kind kind,
 			   .value = kind == HYPHAE_VALUE ? n->value : 0,
 			   .code = kind == HYPHAE_ERROR ? n->code : 0,
 		   });
+	if (kind == HYPHAE_VALUE)
+		echo(m, &m->subs[sub].echo, n->value);
 	if (terminal || m->subs[sub].flags & HYPHAE_ONCE)
 		m->subs[sub].alive = false;
 }
@@ -353,11 +365,26 @@ static void say_more(struct ms_model *m)
 	}
 }
 
+/* What subscribers have written is a wave of its own; or of the batch's. */
+static void write_echoes(struct ms_model *m)
+{
+	struct ms_write writes[MS_ECHOES];
+	size_t count = m->echo_count;
+
+	memcpy(writes, m->echoes, count * sizeof(writes[0]));
+	m->echo_count = 0;
+	for (size_t i = 0; i < count && m->batch; i++)
+		ms_write_later(m, writes[i]);
+	if (count && !m->batch)
+		ms_write(m, writes, count);
+}
+
 void ms_propagate(struct ms_model *m)
 {
 	wave(m);
 	say_more(m);
 	reap(m);
+	write_echoes(m);
 }
 
 /* ---- nodes ----------------------------------------------------------------------- */
@@ -477,17 +504,19 @@ static void tell_first(struct ms_model *m, int sub)
 		tell_end(m, sub);
 }
 
-int ms_subscribe(struct ms_model *m, int node, unsigned int flags)
+int ms_subscribe(struct ms_model *m, int node, unsigned int flags,
+		 struct ms_echo echo)
 {
 	int sub = m->sub_count++;
 
-	m->subs[sub] = (struct ms_sub){node, flags, true};
+	m->subs[sub] = (struct ms_sub){node, flags, true, echo};
 	ms_turn(m);
 	ms_wake(m, node);
 	tell_first(m, sub);
 	forget_news(m);
 	say_more(m);
 	reap(m);
+	write_echoes(m);
 	return sub;
 }
 
@@ -621,7 +650,10 @@ void ms_write(struct ms_model *m, struct ms_write *writes, size_t count)
 		if (!b.done[i])
 			apply(m, &writes[i]);
 	ms_turn(m);
-	ms_propagate(m);
+	wave(m);
+	say_more(m);
+	reap(m);
+	write_echoes(m);
 }
 
 void ms_write_later(struct ms_model *m, struct ms_write write)

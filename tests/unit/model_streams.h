@@ -147,6 +147,11 @@ void ms_log_add(struct ms_log *log, struct ms_call call);
 
 #define MS_NUMBERS 48 /* values are 0 ... 47 */
 
+static inline int64_t ms_fn_echo(int64_t value)
+{
+	return (value * 5 + 1) % MS_NUMBERS;
+}
+
 int ms_fn_map(const struct ms_recipe *r, int64_t value, int64_t *ret);
 int ms_fn_filter(const struct ms_recipe *r, int64_t value);
 bool ms_fn_same(const struct ms_recipe *r, int64_t last, int64_t value);
@@ -236,13 +241,20 @@ struct ms_node {
 	int ends[4], end_count; /* what a finalize was told */
 };
 
+/* What a subscriber writes of what it is told, so often; to no source: -1. */
+struct ms_echo {
+	int node, left;
+};
+
 struct ms_sub {
 	int node;
 	unsigned int flags;
 	bool alive;
+	struct ms_echo echo;
 };
 
 #define MS_TIMERS 12
+#define MS_ECHOES (4 * MS_SUBS)
 #define MS_WRITES 1024 /* of one batch */
 
 /* A timer of the program, and what its function does. */
@@ -299,11 +311,14 @@ struct ms_model {
 	uint64_t turn;
 	struct ms_write writes[MS_WRITES]; /* in the batch that is open */
 	size_t write_count;
+	struct ms_write echoes[MS_ECHOES]; /* not propagated yet */
+	size_t echo_count;
 	bool batch;
 };
 
 int ms_add(struct ms_model *m, const struct ms_recipe *recipe);
-int ms_subscribe(struct ms_model *m, int node, unsigned int flags);
+int ms_subscribe(struct ms_model *m, int node, unsigned int flags,
+		 struct ms_echo echo);
 void ms_unsubscribe(struct ms_model *m, int sub);
 void ms_release(struct ms_model *m, int node);
 /* Several writes in a batch, or one without. */
@@ -389,6 +404,7 @@ struct ms_real {
 	const struct hyphae_type *type;
 	struct ms_real_node nodes[MS_NODES];
 	struct hyphae_subscription *subs[MS_SUBS];
+	struct ms_echo echoes[MS_SUBS];
 	struct ms_real_timer timers[MS_TIMERS];
 	int problems;
 	struct ms_log log;

@@ -171,6 +171,43 @@ static bool add_operator(bool timed)
 
 /* ---- steps ----------------------------------------------------------------------- */
 
+int ms_real_write(const struct ms_write *w)
+{
+	_Alignas(16) unsigned char value[64] = {0};
+	struct hyphae_cell *cell = ms_world.real.nodes[w->node].cell;
+	int r;
+
+	if (w->kind == HYPHAE_COMPLETE)
+		return hyphae_cell_complete(cell);
+	if (w->kind == HYPHAE_ERROR)
+		return hyphae_cell_fail(cell, w->code, "failed");
+	ms_express(ms_world.real.type, value, w->value);
+	r = hyphae_cell_set(cell, ms_world.real.type, value);
+	ms_forget(ms_world.real.type, value);
+	return r == HYPHAE_UNCHANGED ? 0 : r;
+}
+
+static void echo(struct ms_echo *e, int64_t value)
+{
+	struct ms_write w = {.node = e->node, .value = ms_fn_echo(value)};
+
+	if (e->left == 0 || !ms_world.real.nodes[e->node].cell)
+		return;
+	e->left--;
+	ms_real_write(&w);
+}
+
+static struct ms_echo choose_echo(void)
+{
+	struct ms_echo none = {-1, 0};
+	struct ms_write w;
+
+	if (!ms_world.joins || ms_world.eager || ms_roll(3) ||
+	    !ms_choose_write(&w))
+		return none;
+	return (struct ms_echo){w.node, ms_between(1, 3)};
+}
+
 static int listen(const struct hyphae_signal *signal, void *ctx)
 {
 	struct ms_call call = {
@@ -183,6 +220,8 @@ static int listen(const struct hyphae_signal *signal, void *ctx)
 	if (signal->kind == HYPHAE_VALUE)
 		call.value = ms_number(signal->type, signal->value);
 	ms_log_add(&ms_world.real.log, call);
+	if (signal->kind == HYPHAE_VALUE)
+		echo(&ms_world.real.echoes[call.sub], call.value);
 	return 0;
 }
 
@@ -192,11 +231,15 @@ static bool subscribe(void)
 					    HYPHAE_ONCE};
 	unsigned int flags = some[ms_roll(5)];
 	int node = any_with_handle(), sub;
+	struct ms_echo echoes;
 
 	if (node < 0 || ms_world.model.sub_count == MS_SUBS)
 		return true;
-	sub = ms_subscribe(&ms_world.model, node, flags);
-	ms_say("s%d = subscribe #%d, flags %u\n", sub, node, flags);
+	echoes = choose_echo();
+	sub = ms_subscribe(&ms_world.model, node, flags, echoes);
+	ms_say("s%d = subscribe #%d, flags %u, echo #%d %d times\n", sub, node,
+	       flags, echoes.node, echoes.left);
+	ms_world.real.echoes[sub] = echoes;
 	ms_world.real.subs[sub] =
 		hyphae_subscribe_with(ms_world.real.nodes[node].cell, listen,
 				      (void *)(uintptr_t)sub, NULL, flags);
@@ -228,22 +271,6 @@ static bool release(int node)
 	if (hyphae_cell_unref(cell) != 0)
 		return ms_differ("unref");
 	return ms_compare(true);
-}
-
-int ms_real_write(const struct ms_write *w)
-{
-	_Alignas(16) unsigned char value[64] = {0};
-	struct hyphae_cell *cell = ms_world.real.nodes[w->node].cell;
-	int r;
-
-	if (w->kind == HYPHAE_COMPLETE)
-		return hyphae_cell_complete(cell);
-	if (w->kind == HYPHAE_ERROR)
-		return hyphae_cell_fail(cell, w->code, "failed");
-	ms_express(ms_world.real.type, value, w->value);
-	r = hyphae_cell_set(cell, ms_world.real.type, value);
-	ms_forget(ms_world.real.type, value);
-	return r == HYPHAE_UNCHANGED ? 0 : r;
 }
 
 /* No cell can be reached on two ways. */
