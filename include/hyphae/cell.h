@@ -211,10 +211,13 @@ HYPHAE_API int hyphae_cell_info(const struct hyphae_cell *cell,
  * subscriber, or a cell that is itself followed or not lazy).  Without that it
  * is idle: it follows nothing, holds no value (hyphae_cell_get() is -ENODATA),
  * and an operator's state (a sum, a count) begins afresh.  It wakes up, and is
- * computed, when the first follower comes; on the last one's leaving it goes
- * idle when the propagation that is under way is over, so that a follower that
- * leaves and comes back within it changes nothing.  (Where an operator has more
- * than one value to tell, in a wave each, it is before the next of these.)
+ * computed, when the first follower comes.  A cell that is made and wakes it is
+ * computed after it: what it then holds was there from the beginning, and is no
+ * change; what an event emits as it wakes is heard by those that wake it.  On
+ * the last one's leaving it goes idle when the propagation that is under way is
+ * over, so that a follower that leaves and comes back within it changes
+ * nothing.  (Where an operator has more than one value to tell, in a wave each,
+ * it is before the next of these.)
  * 0, -EINVAL (a source), -ESTALE or -ENOMEM.
  */
 HYPHAE_API int hyphae_cell_set_lazy(struct hyphae_cell *cell);

@@ -130,7 +130,8 @@ HYPHAE_API struct hyphae_cell *hyphae_sample_at(struct hyphae_cell *input,
 /*
  * The values of the first input until it completes, then those of the second,
  * and so on; completes with the last.  They are of one type (else EINVAL).
- * One is followed at a time: what the others do meanwhile is not seen, a lazy
+ * One is followed at a time: what the others do meanwhile is not seen (nor what
+ * an event that is awake emitted in the wave in which its turn comes), a lazy
  * one does not begin.  When its turn comes, what it holds is told once.  Those
  * that have completed before tell the value they hold, each in a wave of its
  * own.  Made of an event if one of the inputs is.

@@ -499,6 +499,41 @@ static struct hyphae_cell *make_lazy(struct hy_graph *g, struct hy_derived *d,
 	return made(g, d, order->hidden);
 }
 
+/* It follows what is idle, and has not failed for want of another input. */
+static bool wakes_inputs(const struct hy_order *order)
+{
+	uint32_t over = order->op->flags & OP_SIGNALS ? 0 : F_FAILED;
+	bool idle = false;
+
+	for (size_t i = 0; i < order->count; i++) {
+		uint32_t flags = hy_cell(order->inputs[i])->flags;
+
+		if (flags & over)
+			return false;
+		idle |= (flags & F_IDLE) != 0;
+	}
+	return idle && !order->eager;
+}
+
+/*
+ * One that follows what is idle: it is computed for the first time after that
+ * has woken, as if it woke with it.
+ */
+static struct hyphae_cell *make_waking(struct hy_graph *g, struct hy_derived *d,
+				       const struct hy_order *order)
+{
+	struct hyphae_cell *handle;
+
+	if (!hy_lazy_reserve(g)) {
+		discard(g, d);
+		return NULL;
+	}
+	handle = make_lazy(g, d, order);
+	if (handle)
+		hy_wake_idle(g, &d->cell);
+	return handle;
+}
+
 /*
  * Nobody gives back a reference that is not handed out yet: the user's, which
  * is to be set again, or 0 if a scope has it.
@@ -604,6 +639,8 @@ static struct hyphae_cell *order_locked(struct hy_graph *g,
 		handle = make_lazy(g, d, order);
 	else if (order->op->flags & OP_DYNAMIC)
 		handle = make_dynamic(g, d, order);
+	else if (unlikely(wakes_inputs(order)))
+		handle = make_waking(g, d, order);
 	else
 		handle = make_static(g, d, order);
 	see_to_rest(g, handle ? d : NULL, drainer);
@@ -663,7 +700,7 @@ static inline bool is_common(struct hy_graph *g, const struct hy_cell *input,
 			     const struct hyphae_type *type)
 {
 	return !(op->flags & (OP_SIGNALS | OP_EVENT | OP_DYNAMIC)) &&
-	       !(input->flags & (F_DEAD | F_EVENT | F_COLD)) &&
+	       !(input->flags & (F_DEAD | F_EVENT | F_COLD | F_IDLE)) &&
 	       hy_more_refs(input) && !g->making && !g->lazy &&
 	       (!g->drainer || g->drainer == hy_thread_of(g)) &&
 	       (type == input->type || !hy_type_check(type)) &&

@@ -110,6 +110,8 @@ static void wake(struct hy_graph *g, struct hy_derived *d)
 		return;
 	}
 	look_at_inputs(d);
+	if (d->op->wake)
+		d->op->wake(g, d);
 	hy_queue_push(&g->queue, d, F_VALUE_TOUCH);
 	g->left = true;
 }

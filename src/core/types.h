@@ -284,6 +284,11 @@ struct hy_op {
 	 */
 	bool (*above)(struct hy_derived *d,
 		      bool (*each)(struct hy_cell *c, void *ctx), void *ctx);
+	/*
+	 * OP_DYNAMIC: a lazy cell has woken: follow now what is followed first,
+	 * to hear what inputs say that wake with it.  NULL: `run` does that.
+	 */
+	void (*wake)(struct hy_graph *graph, struct hy_derived *d);
 	uint32_t flags; /* OP_... */
 	/* OP_DYNAMIC: the first inputs, which it always has. */
 	uint32_t fixed;

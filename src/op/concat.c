@@ -86,6 +86,16 @@ static int follow_next(struct hy_graph *g, struct hy_derived *d,
 	return hy_must_settle(g, d) ? HY_KEEP : 0;
 }
 
+/* What fails here fails again when it runs. */
+static void wake_concat(struct hy_graph *g, struct hy_derived *d)
+{
+	struct choice *s = d->ctx;
+	bool raised = false;
+
+	if (hy_link_add(g, d, s->cells[0], &raised) >= 0)
+		s->next = 1;
+}
+
 static int run_concat(struct hy_graph *g, struct hy_derived *d, void *out)
 {
 	struct choice *s = d->ctx;
@@ -115,6 +125,7 @@ static const struct hy_op op_concat = {
 	.run = run_concat,
 	.free = free_choice,
 	.reset = reset_choice,
+	.wake = wake_concat,
 	.flags = OP_SIGNALS | OP_STREAM | OP_SHARES | OP_DYNAMIC | OP_KEEPS,
 };
 
@@ -133,18 +144,32 @@ static bool choose(struct hy_graph *g, struct hy_derived *d)
 	return true;
 }
 
+static int follow_all(struct hy_graph *g, struct hy_derived *d,
+		      struct choice *s)
+{
+	bool raised = false;
+	int r = hy_relink(g, d, 0, s->cells, s->count, &raised);
+
+	s->next = r == 0;
+	return r;
+}
+
+/* What fails here fails again when it runs. */
+static void wake_race(struct hy_graph *g, struct hy_derived *d)
+{
+	follow_all(g, d, d->ctx);
+}
+
 static int run_race(struct hy_graph *g, struct hy_derived *d, void *out)
 {
 	struct choice *s = d->ctx;
-	bool raised = false;
 	uint32_t winner;
 	int r;
 
 	if (!s->next) {
-		r = hy_relink(g, d, 0, s->cells, s->count, &raised);
+		r = follow_all(g, d, s);
 		if (r)
 			return fail(g, d, s, r);
-		s->next = 1;
 		if (hy_must_settle(g, d))
 			return HY_KEEP;
 	}
@@ -163,6 +188,7 @@ static const struct hy_op op_race = {
 	.run = run_race,
 	.free = free_choice,
 	.reset = reset_choice,
+	.wake = wake_race,
 	.flags = OP_SIGNALS | OP_STREAM | OP_SHARES | OP_DYNAMIC | OP_KEEPS,
 };
 

@@ -9,7 +9,6 @@
 struct finalize {
 	hyphae_finalize_fn fn; /* NULL once it has been called */
 	void *ctx;
-	bool begun;
 };
 
 /* Once: it is gone before it is called. */
@@ -53,12 +52,10 @@ static int run_finalize(struct hy_graph *g, struct hy_derived *d, void *out)
 	bool failed = d->fan_in->edges[0].input->flags & F_FAILED;
 	struct finalize *f = d->ctx;
 	int outcome = hand_on(g, d, out, failed);
-	bool first = !f->begun;
 
-	f->begun = true;
 	if (!hy_input_ended(d, 0))
 		return outcome;
-	if (first)
+	if (!d->cell.id)
 		return outcome | HY_MORE;
 	tell(g, f, failed ? HYPHAE_END_FAILED : HYPHAE_END_COMPLETE);
 	if (!failed)

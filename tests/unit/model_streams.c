@@ -123,7 +123,9 @@ static bool follows(const struct ms_node *n, int i)
 {
 	if (n->idle || !keeps(n))
 		return false;
-	if (n->recipe.op == MS_CONCAT || (n->recipe.op == MS_RACE && n->flag))
+	if (n->recipe.op == MS_CONCAT)
+		return n->window && (size_t)i == n->number;
+	if (n->recipe.op == MS_RACE && n->flag)
 		return (size_t)i == n->number;
 	return true;
 }
@@ -210,26 +212,12 @@ static void reap(struct ms_model *m)
 
 /* ---- a wave -------------------------------------------------------------------- */
 
-void ms_look(struct ms_model *m, struct ms_node *n, int input, bool first)
+/* What it is told by the input, by news of which there are these. */
+static void see(struct ms_seen *seen, const struct ms_node *from,
+		unsigned int news)
 {
-	const struct ms_node *from = &m->nodes[n->recipe.in[input]];
-	struct ms_seen *seen = &n->seen[input];
-
-	seen->news = first ? 0 : from->news;
-	if (first) {
-		*seen = (struct ms_seen){.holds = MS_NOTHING};
-		if (from->ended)
-			seen->news |= MS_END;
-		/*
-		 * An error of an event stands; what it emitted does not, but
-		 * for what it emits as it wakes.
-		 */
-		if (from->holds == MS_ERROR ||
-		    (from->holds == MS_VALUE &&
-		     (!from->event || (from->woke && from->news & MS_NEWS))))
-			seen->news |= MS_NEWS;
-	}
-	if (seen->news & MS_NEWS || from->failed) {
+	seen->news = news;
+	if (news & MS_NEWS || from->failed) {
 		seen->holds = from->holds;
 		seen->value = from->value;
 		seen->code = from->code;
@@ -238,11 +226,31 @@ void ms_look(struct ms_model *m, struct ms_node *n, int input, bool first)
 	seen->failed = from->failed;
 }
 
+/*
+ * It begins to follow the input.  An error of an event stands; what that
+ * emitted does not, but as it wakes it speaks to who wakes with it.
+ */
+void ms_meet(struct ms_model *m, struct ms_node *n, int input, uint64_t woken)
+{
+	const struct ms_node *from = &m->nodes[n->recipe.in[input]];
+	unsigned int news = from->ended ? MS_END : 0;
+
+	if (from->holds == MS_ERROR ||
+	    (!from->event && from->holds != MS_NOTHING) ||
+	    (woken && woken == from->woken && from->news & MS_NEWS))
+		news |= MS_NEWS;
+	n->seen[input] = (struct ms_seen){.holds = MS_NOTHING};
+	see(&n->seen[input], from, news);
+}
+
 static void run(struct ms_model *m, struct ms_node *n, bool first)
 {
 	for (int i = 0; i < n->recipe.count; i++)
-		if (follows(n, i))
-			ms_look(m, n, i, first);
+		if (follows(n, i) && first)
+			ms_meet(m, n, i, n->woken);
+		else if (follows(n, i))
+			see(&n->seen[i], &m->nodes[n->recipe.in[i]],
+			    m->nodes[n->recipe.in[i]].news);
 	if (ms_kinds[n->recipe.op].time)
 		ms_run_timed(m, n, first);
 	else
@@ -303,11 +311,11 @@ static void tell_end(struct ms_model *m, int sub)
 	tell(m, sub, failed ? HYPHAE_ERROR : HYPHAE_COMPLETE, true);
 }
 
-static void forget_news(struct ms_model *m)
+static void wave_over(struct ms_model *m)
 {
 	for (int i = 0; i < m->count; i++) {
 		m->nodes[i].news = 0;
-		m->nodes[i].woke = false;
+		m->nodes[i].woken = 0;
 	}
 }
 
@@ -323,7 +331,7 @@ static void deliver(struct ms_model *m)
 		if (n->news & MS_END)
 			tell_end(m, i);
 	}
-	forget_news(m);
+	wave_over(m);
 }
 
 static void wave(struct ms_model *m)
@@ -413,36 +421,50 @@ static bool makes_event(const struct ms_model *m, const struct ms_recipe *r)
 	}
 }
 
-/* It gets a follower: it is computed, after what it follows itself. */
-void ms_wake(struct ms_model *m, int node)
+/* It follows its inputs, and they wake in turn if they have to. */
+static void rouse(struct ms_model *m, int node)
 {
 	struct ms_node *n = &m->nodes[node];
 
 	if (!n->idle)
 		return;
 	n->idle = false;
-	n->woke = true;
+	n->woken = m->wakings;
+	n->roused = true;
+	if (n->recipe.op == MS_CONCAT)
+		n->window = true; /* the first */
 	for (int i = 0; i < n->recipe.count; i++)
 		if (follows(n, i))
-			ms_wake(m, n->recipe.in[i]);
-	run(m, n, true);
+			rouse(m, n->recipe.in[i]);
 }
 
-/* It needs nobody to wake: by what there is it has ended when it is made. */
-static bool over_at_once(struct ms_model *m, struct ms_node *n)
+/* It gets a follower: it is computed, after all that wakes with it. */
+void ms_wake(struct ms_model *m, int node)
 {
-	struct ms_node before = *n;
-	uint64_t armings = m->armings;
+	m->wakings++;
+	rouse(m, node);
+	for (int i = 0; i <= node; i++) {
+		struct ms_node *n = &m->nodes[i];
 
-	if (n->recipe.op == MS_CONCAT || n->recipe.op == MS_RACE)
-		return false; /* they look at one after the other */
+		if (!n->roused)
+			continue;
+		n->roused = false;
+		run(m, n, true);
+	}
+}
+
+/* By an input that has failed for good: no other has to wake for that. */
+static bool fails_at_once(struct ms_model *m, struct ms_node *n)
+{
+	bool fails = false;
+
+	for (int i = 0; i < n->recipe.count; i++)
+		fails |= m->nodes[n->recipe.in[i]].failed;
+	if (!fails || n->recipe.op != MS_COMBINE)
+		return false;
 	n->idle = false;
 	run(m, n, true);
-	if (n->ended)
-		return true;
-	*n = before;
-	m->armings = armings;
-	return false;
+	return true;
 }
 
 int ms_add(struct ms_model *m, const struct ms_recipe *recipe)
@@ -471,7 +493,7 @@ int ms_add(struct ms_model *m, const struct ms_recipe *recipe)
 		n->idle = n->lazy = false;
 		n->ended = true;
 	} else if (!n->lazy) {
-		if (!over_at_once(m, n))
+		if (!fails_at_once(m, n))
 			ms_wake(m, node);
 		deliver(m);
 		say_more(m);
@@ -513,7 +535,7 @@ int ms_subscribe(struct ms_model *m, int node, unsigned int flags,
 	ms_turn(m);
 	ms_wake(m, node);
 	tell_first(m, sub);
-	forget_news(m);
+	wave_over(m);
 	say_more(m);
 	reap(m);
 	write_echoes(m);

@@ -217,8 +217,8 @@ struct ms_alarm {
 struct ms_node {
 	struct ms_recipe recipe;
 	bool event, handle, alive, lazy, idle;
-	bool gone; /* not alive, and that has been noted */
-	bool woke; /* was idle until now: its news are those of waking */
+	bool roused; /* it wakes, and has yet to be computed */
+	bool gone;   /* not alive, and that has been noted */
 	bool ended, failed;
 	enum ms_holds holds;
 	int64_t value;
@@ -229,6 +229,7 @@ struct ms_node {
 
 	/* Asked to run in this wave, beside what inputs bring. */
 	bool more, more_now, rang;
+	uint64_t woken; /* in this wave: the same of those that wake together */
 	struct ms_alarm alarm;
 
 	/* What operators remember. */
@@ -307,6 +308,7 @@ struct ms_model {
 	bool ringing;	      /* a timer runs, of that moment */
 	unsigned int generation, limit;
 	int problems;
+	uint64_t wakings;
 	bool group, tied; /* see model_streams_clock.c */
 	uint64_t turn;
 	struct ms_write writes[MS_WRITES]; /* in the batch that is open */
@@ -343,7 +345,8 @@ void ms_complete(struct ms_node *n);
 void ms_fail(struct ms_node *n, int code);
 /* Take over what an input has brought. */
 void ms_pass(struct ms_model *m, struct ms_node *n, const struct ms_seen *in);
-void ms_look(struct ms_model *m, struct ms_node *n, int input, bool first);
+/* It begins to follow an input; woken: by which waking, or 0. */
+void ms_meet(struct ms_model *m, struct ms_node *n, int input, uint64_t woken);
 /* It gets a follower. */
 void ms_wake(struct ms_model *m, int node);
 void ms_arm(struct ms_model *m, struct ms_node *n, uint64_t due);

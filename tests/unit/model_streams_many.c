@@ -171,9 +171,20 @@ void ms_run_sample(struct ms_model *m, struct ms_node *n, bool first)
 		ms_complete(n);
 }
 
+/* What it said in this wave before it was followed is not heard. */
+static void follow_next(struct ms_model *m, struct ms_node *n)
+{
+	int next = n->recipe.in[n->number];
+	bool wakes = m->nodes[next].idle;
+
+	n->window = true;
+	ms_wake(m, next);
+	ms_meet(m, n, (int)n->number, wakes ? m->nodes[next].woken : 0);
+}
+
 /*
- * number: whose turn it is; window: what that holds is told with this wave,
- * as the last one had told something of the one before.
+ * number: whose turn it is; window: it is followed.  Who comes next is not
+ * looked at in a wave that has told something.
  */
 void ms_run_concat(struct ms_model *m, struct ms_node *n, bool first)
 {
@@ -182,12 +193,9 @@ void ms_run_concat(struct ms_model *m, struct ms_node *n, bool first)
 	(void)first;
 	for (;;) {
 		struct ms_seen *in = &n->seen[n->number];
-		unsigned int news = in->news;
 
-		if (n->window)
-			ms_look(m, n, (int)n->number, true);
-		n->window = false;
-		in->news |= news;
+		if (!n->window)
+			follow_next(m, n);
 		if (in->failed) {
 			ms_fail(n, in->code);
 			return;
@@ -197,18 +205,14 @@ void ms_run_concat(struct ms_model *m, struct ms_node *n, bool first)
 		told |= brought(in);
 		if (!in->ended)
 			return;
+		n->window = false;
 		if (++n->number == (size_t)n->recipe.count) {
 			ms_complete(n);
 			return;
 		}
-		n->window = true;
-		ms_wake(m, n->recipe.in[n->number]);
-		ms_look(m, n, (int)n->number, true);
-		if (told && n->seen[n->number].news & (MS_NEWS | MS_END)) {
-			n->more = true;
+		n->more = told;
+		if (told)
 			return;
-		}
-		n->seen[n->number].news = 0;
 	}
 }
 

@@ -15,7 +15,6 @@
 #define STEPS 40
 #define SOURCES 6
 #define WRITES 6
-#define WITH_LAZY 0
 
 static uint64_t chance;
 static unsigned long steps_done;
@@ -132,29 +131,14 @@ static bool add_source(void)
 	return add(&r);
 }
 
-/*
- * What is not compared yet: lazy cells (WITH_LAZY, and share, which is one by
- * nature).  A cell that is not lazy and follows one that is idle is computed
- * before that has woken, which the model does not do.
- */
-static bool left_out(enum ms_op op)
-{
-	static const bool out[MS_COUNT] = {[MS_SHARE] = true};
-
-	return out[op];
-}
-
-/*
- * In programs with time.  A finalize that wakes to an end tells it in a wave
- * after that, if anybody is there still.
- */
+/* In programs with time: several inputs only where that is asked for. */
 static bool fits_time(enum ms_op op)
 {
 	if (ms_kinds[op].time)
 		return true;
 	if (ms_kinds[op].inputs > 1 && !(ms_world.joins && ms_roll(2)))
 		return false;
-	return op != MS_FINALIZE && ms_roll(2);
+	return ms_roll(2);
 }
 
 static bool add_operator(bool timed)
@@ -163,8 +147,7 @@ static bool add_operator(bool timed)
 
 	do
 		r.op = (enum ms_op)ms_between(MS_EVENT + 1, MS_COUNT - 1);
-	while (left_out(r.op) ||
-	       !(timed ? fits_time(r.op) : !ms_kinds[r.op].time));
+	while (!(timed ? fits_time(r.op) : !ms_kinds[r.op].time));
 	arguments(&r);
 	return !inputs(&r) || add(&r);
 }
@@ -382,7 +365,7 @@ static void open_world(bool timed)
 					     HYPHAE_EAGER};
 	unsigned int kind = kinds[ms_roll(3)];
 	size_t type = ms_roll(ms_type_count);
-	bool lazy = ms_roll(4) == 0 && (WITH_LAZY || timed);
+	bool lazy = ms_roll(4) == 0;
 
 	memset(&ms_world.model, 0, sizeof(ms_world.model));
 	memset(&ms_world.real, 0, sizeof(ms_world.real));

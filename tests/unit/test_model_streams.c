@@ -14,9 +14,9 @@
 #include "tests/lib/run.h"
 
 #if defined(__SANITIZE_ADDRESS__)
-#define PROGRAMS 997
+#define PROGRAMS 9973
 #else
-#define PROGRAMS 9001
+#define PROGRAMS 100003
 #endif
 
 static void the_library_is_the_model(void **state)
