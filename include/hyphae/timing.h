@@ -25,6 +25,9 @@
  * Lazy        An idle cell has no timer and keeps nothing; woken, it begins as
  *             when it was made.
  * Eager       As in any other graph.
+ * Clock       Periods are counted on when the graph comes to follow another
+ *             clock (hyphae_graph_set_clock()); where that has not come to when
+ *             they began, from the next value on.
  * Memory      All of it is allocated when the cell is made.  A value that is
  *             kept is shared, not copied; while its box is in use here, the
  *             input needs a new one for its next value.

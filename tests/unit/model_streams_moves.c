@@ -126,17 +126,39 @@ static bool go_on(bool far)
 	return r == expected || ms_differ("advance is %d, %d", expected, r);
 }
 
+/* The graph follows another clock, with another time. */
+static bool follow_another(void)
+{
+	bool jumps = ms_roll(2);
+	uint64_t now = 900 + ms_roll(200);
+	struct hyphae_clock *clock = jumps ? hyphae_clock_new_external(now)
+					   : hyphae_clock_new_virtual(now);
+
+	ms_say("another clock that %s, at %llu\n", jumps ? "jumps" : "visits",
+	       (unsigned long long)now);
+	ms_world.model.jumps = jumps;
+	ms_world.model.now = now;
+	if (hyphae_clock_unref(ms_world.real.clock) != 0)
+		return ms_differ("unref of the clock");
+	ms_world.real.clock = clock;
+	return ms_open_time() ? ms_compare(true) : ms_differ("other clock");
+}
+
 /* With timers a graph stays with its clock. */
 static bool follow_again(void)
 {
+	struct hyphae_clock *clock = ms_world.real.clock;
 	uint64_t ignored;
-	int expected = ms_deadline(&ms_world.model, 0, &ignored) ? -EBUSY : 0;
-	int r = hyphae_graph_set_clock(ms_world.real.graph,
-				       ms_world.real.clock);
+	bool timers = ms_deadline(&ms_world.model, 0, &ignored);
+	int expected = timers ? -EBUSY : 0;
+	int r = hyphae_graph_set_clock(ms_world.real.graph, clock);
 
 	ms_say("follow the clock again\n");
-	return r == expected ? ms_compare(true)
-			     : ms_differ("set_clock is %d, %d", expected, r);
+	if (r != expected)
+		return ms_differ("set_clock is %d, %d", expected, r);
+	if (!timers && !ms_world.real.second)
+		return follow_another();
+	return ms_compare(true);
 }
 
 /* Into the past, or beyond the end of time: nothing happens. */

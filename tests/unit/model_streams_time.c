@@ -114,11 +114,17 @@ static void audit(struct ms_model *m, struct ms_node *n)
 	end(m, n);
 }
 
-/* since: when it was made.  The end of the period that it is in. */
-static uint64_t period_end(const struct ms_model *m, const struct ms_node *n)
+/*
+ * since: when it was made, or when something came first on a clock that was not
+ * so far.  The end of the period that it is in.
+ */
+static uint64_t period_end(const struct ms_model *m, struct ms_node *n)
 {
-	uint64_t passed = m->now - n->since;
+	uint64_t passed;
 
+	if (n->since > m->now)
+		n->since = m->now;
+	passed = m->now - n->since;
 	return n->since + (passed / n->recipe.ns + 1) * n->recipe.ns;
 }
 
