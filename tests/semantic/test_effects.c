@@ -76,15 +76,20 @@ static int show_two(struct fx *fx)
 	return 0;
 }
 
+static void fx_start_two(struct world *w, struct fx *fx)
+{
+	fx_init(w, fx, show_two);
+	fx->c[0] = source(w, 1);
+	fx->c[1] = source(w, 2);
+	fx_start(fx);
+}
+
 static void runs_at_once_and_for_each_change(void **state)
 {
 	struct world *w = *state;
 	struct fx fx;
 
-	fx_init(w, &fx, show_two);
-	fx.c[0] = source(w, 1);
-	fx.c[1] = source(w, 2);
-	fx_start(&fx);
+	fx_start_two(w, &fx);
 	assert_log(fx.log, "1+2");
 	put(fx.c[0], 3);
 	put(fx.c[1], 4);
@@ -102,10 +107,7 @@ static void a_batch_is_one_run(void **state)
 	struct world *w = *state;
 	struct fx fx;
 
-	fx_init(w, &fx, show_two);
-	fx.c[0] = source(w, 1);
-	fx.c[1] = source(w, 2);
-	fx_start(&fx);
+	fx_start_two(w, &fx);
 	begin_batch(w);
 	put(fx.c[0], 3);
 	put(fx.c[1], 4);
@@ -323,10 +325,7 @@ static void it_ends_with_all_that_it_read(void **state)
 	struct world *w = *state;
 	struct fx fx;
 
-	fx_init(w, &fx, show_two);
-	fx.c[0] = source(w, 1);
-	fx.c[1] = source(w, 2);
-	fx_start(&fx);
+	fx_start_two(w, &fx);
 	assert_int_equal(hyphae_cell_complete(fx.c[0]), 0);
 	put(fx.c[1], 3);
 	assert_int_equal(fx.drops, 0);
@@ -379,10 +378,7 @@ static void it_pauses(void **state)
 	struct world *w = *state;
 	struct fx fx;
 
-	fx_init(w, &fx, show_two);
-	fx.c[0] = source(w, 1);
-	fx.c[1] = source(w, 2);
-	fx_start(&fx);
+	fx_start_two(w, &fx);
 	assert_int_equal(hyphae_subscription_pause(fx.self), 0);
 	put(fx.c[0], 2);
 	put(fx.c[0], 3);
