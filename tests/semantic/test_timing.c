@@ -761,6 +761,46 @@ static void t_batch(void **state)
 	marble_clock_done(clock);
 }
 
+static struct hyphae_clock *begin_clock(struct world *w, uint64_t now)
+{
+	struct hyphae_clock *clock = hyphae_clock_new_virtual(now);
+
+	assert_non_null(clock);
+	assert_int_equal(hyphae_graph_set_clock(w->graph, clock), 0);
+	return clock;
+}
+
+/* A value comes, is told `ns` later, and then the clock goes. */
+static void told_after(struct hyphae_clock *clock, struct hyphae_cell *e,
+		       int64_t value, uint64_t ns, const struct log *seen)
+{
+	unsigned long calls = seen->calls;
+
+	put(e, value);
+	assert_int_equal(hyphae_clock_advance(clock, ns - 1), 0);
+	assert_int_equal(seen->calls, calls);
+	assert_int_equal(hyphae_clock_advance(clock, 1), 0);
+	assert_int_equal(seen->calls, calls + 1);
+	assert_int_equal(hyphae_clock_unref(clock), 0);
+}
+
+/* Periods are counted on, or from the value if they have yet to begin. */
+static void t_periods_on_another_clock(void **state)
+{
+	struct world *w = *state;
+	struct hyphae_clock *clock = begin_clock(w, 1005);
+	struct hyphae_cell *e =
+		keep(w, hyphae_event_new(w->graph, &hyphae_int64));
+	struct hyphae_cell *sampled = keep(w, hyphae_sample_time(e, 10));
+	struct log *seen = follow(w, sampled);
+
+	told_after(clock, e, 1, 10, seen);
+	told_after(begin_clock(w, 2001), e, 2, 4, seen);
+	told_after(begin_clock(w, 3), e, 3, 10, seen);
+	told_after(begin_clock(w, 17), e, 4, 6, seen);
+	assert_log(seen, "1,2,3,4");
+}
+
 /* An input that has ended before, with and without a value. */
 static void t_input_has_ended(void **state)
 {
@@ -915,6 +955,7 @@ int main(void)
 		CASE(t_from_array_of_text),
 		CASE(t_from_iterator),
 		CASE(t_batch),
+		CASE(t_periods_on_another_clock),
 		CASE(t_input_has_ended),
 		CASE(t_released_by_its_subscriber),
 		CASE(t_released_in_its_own_function),
