@@ -96,11 +96,12 @@ static bool hear(struct hy_graph *g, struct hy_derived *d, struct zip *z,
 		 int64_t *ret_bad)
 {
 	*ret_bad = -1;
-	hy_each_news(d, i) {
+	hy_each_news(d, i)
 		if (hy_input_failed(d, i)) {
 			hy_pass_error(g, d, i);
 			return false;
 		}
+	hy_each_news(d, i) {
 		if (!(hy_brought(d, i) & MARK_VALUE))
 			continue;
 		if (hy_holds_error(d, i))

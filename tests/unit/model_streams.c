@@ -151,9 +151,19 @@ static bool subscribed(const struct ms_model *m, int node)
 	return false;
 }
 
+void ms_give_up(struct ms_node *n)
+{
+	for (int i = 0; i < MS_INPUTS; i++) {
+		n->dropped += n->queue[i].count;
+		n->queue[i].count = 0;
+	}
+}
+
 /* As when it was made. */
 static void forget(struct ms_node *n)
 {
+	if (n->recipe.op == MS_ZIP || n->recipe.op == MS_MERGE)
+		ms_give_up(n);
 	n->holds = MS_NOTHING;
 	n->number = 0;
 	n->flag = n->window = n->more = n->more_now = n->rang = false;

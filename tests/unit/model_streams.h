@@ -355,6 +355,8 @@ void ms_turn(struct ms_model *m);
 void ms_propagate(struct ms_model *m);
 void ms_push(struct ms_queue *q, struct ms_entry entry);
 struct ms_entry ms_shift(struct ms_queue *q);
+/* What is queued counts as dropped. */
+void ms_give_up(struct ms_node *n);
 /* fn of all that is queued, and the queue is empty. */
 void ms_flush(struct ms_model *m, struct ms_node *n);
 void ms_many(struct ms_model *m, struct ms_node *n, const int64_t *values,
@@ -434,6 +436,7 @@ extern struct ms_world {
 	struct ms_model model;
 	struct ms_real real;
 	bool eager;
+	int numbers;	/* that are written: 0 to one less */
 	bool joins;	/* with time: there are operators of several inputs */
 	bool undecided; /* from here on both sides may go different ways */
 	bool verbose;	/* tell what happens: the second run of what failed */

@@ -162,6 +162,30 @@ static void forgive_last_waves(struct ms_node *n, const struct ms_real_node *r)
 		memcpy(n->ends, r->ends, sizeof(n->ends));
 }
 
+/* What waits in a zip or a merge, and what they gave up. */
+static bool compare_backlog(int i)
+{
+	const struct ms_node *n = &ms_world.model.nodes[i];
+	const struct ms_recipe *r = &n->recipe;
+	struct hyphae_backlog b;
+	size_t queued = 0, capacity = (size_t)r->a;
+
+	if (r->op != MS_ZIP && r->op != MS_MERGE)
+		return true;
+	if (r->op == MS_MERGE)
+		capacity = 2 * (size_t)r->count;
+	else if (r->b == HYPHAE_OVERFLOW_LATEST)
+		capacity = 1;
+	for (int k = 0; k < MS_INPUTS; k++)
+		queued += n->queue[k].count;
+	if (hyphae_cell_backlog(ms_world.real.nodes[i].cell, &b) == 0 &&
+	    b.queued == queued && b.dropped == n->dropped &&
+	    b.capacity == capacity)
+		return true;
+	return ms_differ("#%d: %zu wait, %zu; %zu dropped, %llu", i, queued,
+			 b.queued, n->dropped, (unsigned long long)b.dropped);
+}
+
 static bool compare_node(int i)
 {
 	const struct ms_real_node *r = &ms_world.real.nodes[i];
@@ -192,7 +216,7 @@ static bool compare_node(int i)
 	if (expected != got || a != b)
 		return ms_differ("#%d: get is %d %lld, %d %lld", i, expected,
 				 (long long)a, got, (long long)b);
-	return true;
+	return compare_backlog(i);
 }
 
 bool ms_compare(bool ordered)

@@ -38,6 +38,7 @@ static bool zip_bound(struct ms_node *n, int input, bool pair)
 		return true;
 	if (policy == HYPHAE_OVERFLOW_FAIL)
 		return false;
+	n->dropped++;
 	if (policy == HYPHAE_OVERFLOW_DROP_NEWEST)
 		q->count--;
 	else
@@ -50,6 +51,8 @@ static void zip_end(struct ms_node *n)
 	for (int i = 0; i < n->recipe.count; i++)
 		if (n->seen[i].ended && !n->queue[i].count && !n->ended)
 			ms_complete(n);
+	if (n->ended)
+		ms_give_up(n);
 }
 
 /* a: capacity, b: policy. */
@@ -59,8 +62,10 @@ void ms_run_zip(struct ms_model *m, struct ms_node *n, bool first)
 	bool told = false, pair;
 
 	(void)first;
-	if (any_failed(n))
+	if (any_failed(n)) {
+		ms_give_up(n);
 		return;
+	}
 	for (int i = 0; i < n->recipe.count; i++) {
 		const struct ms_seen *in = &n->seen[i];
 
@@ -76,6 +81,7 @@ void ms_run_zip(struct ms_model *m, struct ms_node *n, bool first)
 	for (int i = 0; i < n->recipe.count; i++)
 		if (!zip_bound(n, i, pair)) {
 			ms_fail(n, -EOVERFLOW);
+			ms_give_up(n);
 			return;
 		}
 	if (pair && told) {
@@ -90,17 +96,18 @@ void ms_run_zip(struct ms_model *m, struct ms_node *n, bool first)
 	zip_end(n);
 }
 
-/* queue[0]: what waits for its wave. */
+/* queue[0]: what waits for its wave; flag: the last of it is a failure. */
 void ms_run_merge(struct ms_model *m, struct ms_node *n, bool first)
 {
 	struct ms_queue *q = &n->queue[0];
 	struct ms_entry entry;
 
 	(void)first;
-	for (int i = 0; i < n->recipe.count; i++) {
+	for (int i = 0; i < n->recipe.count && !n->flag; i++) {
 		struct ms_seen *in = &n->seen[i];
 
-		if (in->failed && in->news & MS_END)
+		n->flag = in->failed && in->news & MS_END;
+		if (n->flag)
 			ms_push(q, (struct ms_entry){.code = in->code,
 						     .holds = MS_NOTHING});
 		else if (brought(in))

@@ -281,7 +281,7 @@ bool ms_choose_write(struct ms_write *w)
 	if (!count)
 		return false;
 	*w = (struct ms_write){.node = sources[ms_roll((uint64_t)count)],
-			       .value = ms_between(0, MS_NUMBERS - 1)};
+			       .value = ms_between(0, ms_world.numbers - 1)};
 	if (ms_roll(40) == 0)
 		w->kind = HYPHAE_COMPLETE;
 	else if (ms_roll(60) == 0)
@@ -371,6 +371,7 @@ static void open_world(bool timed)
 	memset(&ms_world.real, 0, sizeof(ms_world.real));
 	ms_world.eager = kind == HYPHAE_EAGER;
 	ms_world.undecided = false;
+	ms_world.numbers = ms_roll(3) ? MS_NUMBERS : 5;
 	ms_world.joins = timed && !lazy && ms_roll(3) == 0;
 	ms_world.model.lazy = lazy;
 	ms_world.model.same = ms_types[type].same;
