@@ -5,7 +5,7 @@
  *
  *   A09, rust A1  test_thread_basic h02_*, test_thread_effect h02_first_call_*
  *   A10, rust B3  test_thread_basic h01_*, test_thread_stream h01_*
- *   A11, A12      test_thread_basic h04_*
+ *   A11, A12      test_thread_callbacks h04_*
  *   A14, A15      test_thread_timing
  *   rust A10      test_thread_pool in_order_with_an_end
  *   rust B11      test_thread_basic h06_*
