@@ -183,7 +183,8 @@ enum hyphae_interval_flags {
  * time has jumped over several periods, that is told once, in the place of the
  * last, and the difference of two values tells how many there were; without,
  * each is told, at its own time if the clock visits it.  A cell that is told
- * late stays in step.  EINVAL: a period of 0, other flags.
+ * late stays in step.  What would be beyond the end of time is not told.
+ * EINVAL: a period of 0, other flags.
  */
 #define hyphae_interval(graph, period_ns, flags)                               \
 	hyphae_interval_at(graph, period_ns, flags, HYPHAE_HERE)

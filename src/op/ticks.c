@@ -14,6 +14,14 @@ struct interval {
 	int64_t told;
 };
 
+/* A period that would end after the end of time does not end. */
+static void ring_after_period(struct hy_graph *g, struct hy_timed *timed,
+			      uint64_t begun)
+{
+	if (timed->duration <= UINT64_MAX - begun)
+		hy_timed_at(g, timed, begun + timed->duration);
+}
+
 /*
  * When time has jumped and it shall be told once, that is at the time of the
  * last period.
@@ -32,8 +40,7 @@ static void tick(struct hy_graph *g, struct hy_timer *t)
 		return;
 	}
 	s->ticks++;
-	if (period <= UINT64_MAX - due)
-		hy_timed_at(g, timed, due + period);
+	ring_after_period(g, timed, due);
 	hy_wake(g, timed->d);
 }
 
@@ -42,7 +49,7 @@ static int run_interval(struct hy_graph *g, struct hy_derived *d, void *out)
 	struct interval *s = d->ctx;
 
 	if (hy_timed_begin(&s->timed, d)) {
-		hy_timed_after(g, &s->timed, s->timed.duration);
+		ring_after_period(g, &s->timed, hy_now(g));
 		*(int64_t *)out = 0;
 		return HY_VALUE;
 	}

@@ -801,6 +801,22 @@ static void t_periods_on_another_clock(void **state)
 	assert_log(seen, "1,2,3,4");
 }
 
+static void t16_interval_at_the_end_of_time(void **state)
+{
+	struct world *w = *state;
+	struct hyphae_clock *clock = begin_clock(w, UINT64_MAX - 25);
+	struct log *some, *none;
+
+	some = follow(w, keep(w, hyphae_interval(w->graph, 10, 0)));
+	none = follow(w, keep(w, hyphae_interval(w->graph, 26, 0)));
+	assert_int_equal(armed(w), 1);
+	assert_int_equal(hyphae_clock_advance(clock, 25), 0);
+	assert_log(some, "0,1,2");
+	assert_log(none, "0");
+	assert_int_equal(armed(w), 0);
+	assert_int_equal(hyphae_clock_unref(clock), 0);
+}
+
 /* An input that has ended before, with and without a value. */
 static void t_input_has_ended(void **state)
 {
@@ -956,6 +972,7 @@ int main(void)
 		CASE(t_from_iterator),
 		CASE(t_batch),
 		CASE(t_periods_on_another_clock),
+		CASE(t16_interval_at_the_end_of_time),
 		CASE(t_input_has_ended),
 		CASE(t_released_by_its_subscriber),
 		CASE(t_released_in_its_own_function),

@@ -205,6 +205,14 @@ struct ms_queue {
 	size_t count;
 };
 
+/* Beyond the end of time is its end. */
+static inline uint64_t ms_later(uint64_t time, uint64_t count, uint64_t ns)
+{
+	if (ns && count > (UINT64_MAX - time) / ns)
+		return UINT64_MAX;
+	return time + count * ns;
+}
+
 struct ms_alarm {
 	uint64_t due;
 	uint64_t armed; /* 0, or a number: those of one moment run in order */

@@ -49,7 +49,7 @@ void ms_timer_start(struct ms_model *m, int timer)
 	int64_t delay = t->recipe.delay;
 
 	t->state = MS_RUNNING;
-	t->alarm.due = m->now + (delay > 0 ? (uint64_t)delay : 0);
+	t->alarm.due = ms_later(m->now, delay > 0, (uint64_t)delay);
 	count_up(m, &t->alarm);
 	t->alarm.armed = t->alarm.order;
 }
@@ -81,7 +81,7 @@ static void call(struct ms_model *m, int timer, uint64_t due)
 		t->stopped += ms_timer_stop(m, r->stops);
 	if (r->starts >= 0 && m->timers[r->starts].state == MS_UNBORN)
 		ms_timer_start(m, r->starts);
-	if (t->called == r->detaches || !r->period)
+	if (t->called == r->detaches || !r->period || t->alarm.due < due)
 		ms_timer_stop(m, timer);
 	if (r->node >= 0 && m->nodes[r->node].handle)
 		ms_write_later(

@@ -76,7 +76,7 @@ bool ms_compare_time(void)
 /* ---- the clock --------------------------------------------------------------- */
 
 /* Not at all, to the next timer, just not so far, a bit, or far. */
-static uint64_t how_far(bool far)
+static uint64_t any_distance(bool far)
 {
 	uint64_t due;
 
@@ -95,6 +95,13 @@ static uint64_t how_far(bool far)
 	default:
 		return ms_roll(6);
 	}
+}
+
+static uint64_t how_far(bool far)
+{
+	uint64_t ns = any_distance(far), left = UINT64_MAX - ms_world.model.now;
+
+	return ns < left ? ns : left;
 }
 
 /* What is due without that time goes on can run in a dispatch, too. */
@@ -126,11 +133,17 @@ static bool go_on(bool far)
 	return r == expected || ms_differ("advance is %d, %d", expected, r);
 }
 
+/* Rarely it soon comes to an end. */
+uint64_t ms_start_time(void)
+{
+	return ms_roll(12) ? 900 + ms_roll(200) : UINT64_MAX - ms_roll(90);
+}
+
 /* The graph follows another clock, with another time. */
 static bool follow_another(void)
 {
 	bool jumps = ms_roll(2);
-	uint64_t now = 900 + ms_roll(200);
+	uint64_t now = ms_start_time();
 	struct hyphae_clock *clock = jumps ? hyphae_clock_new_external(now)
 					   : hyphae_clock_new_virtual(now);
 

@@ -377,12 +377,13 @@ static void open_world(bool timed)
 	ms_world.model.same = ms_types[type].same;
 	ms_world.model.alike = ms_types[type].alike;
 	ms_world.model.jumps = ms_roll(4) == 0;
-	ms_world.model.now = 1000;
+	ms_world.model.now = timed ? ms_start_time() : 1000;
 	ms_world.real.type = ms_types[type].type;
 	ms_world.real.graph = hyphae_graph_new(kind | (lazy ? HYPHAE_LAZY : 0));
-	ms_world.real.clock = ms_world.model.jumps
-				      ? hyphae_clock_new_external(1000)
-				      : hyphae_clock_new_virtual(1000);
+	ms_world.real.clock =
+		ms_world.model.jumps
+			? hyphae_clock_new_external(ms_world.model.now)
+			: hyphae_clock_new_virtual(ms_world.model.now);
 	assert_int_equal(hyphae_graph_set_clock(ms_world.real.graph,
 						ms_world.real.clock),
 			 0);

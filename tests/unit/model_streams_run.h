@@ -17,6 +17,7 @@ int ms_real_write(const struct ms_write *write);
 
 /* A step that has to do with time; false: the sides differ. */
 bool ms_move(void);
+uint64_t ms_start_time(void);
 bool ms_open_time(void);
 bool ms_stop_timers(void);
 

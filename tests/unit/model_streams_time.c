@@ -65,7 +65,7 @@ static void debounce(struct ms_model *m, struct ms_node *n)
 		tell_pending(m, n);
 	if (came(m, n) == VALUE_CAME) {
 		pend(n, n->seen[0].value);
-		ms_arm(m, n, m->now + n->recipe.ns);
+		ms_arm(m, n, ms_later(m->now, 1, n->recipe.ns));
 	}
 	end(m, n);
 }
@@ -80,7 +80,7 @@ static void throttle(struct ms_model *m, struct ms_node *n, bool first)
 		n->window = pending(n);
 		tell_pending(m, n);
 		if (n->window)
-			ms_arm(m, n, m->now + n->recipe.ns);
+			ms_arm(m, n, ms_later(m->now, 1, n->recipe.ns));
 	}
 	if (came(m, n) == VALUE_CAME) {
 		int64_t value = n->seen[0].value;
@@ -96,7 +96,7 @@ static void throttle(struct ms_model *m, struct ms_node *n, bool first)
 			else
 				pend(n, value);
 			n->window = true;
-			ms_arm(m, n, m->now + n->recipe.ns);
+			ms_arm(m, n, ms_later(m->now, 1, n->recipe.ns));
 		}
 	}
 	end(m, n);
@@ -108,7 +108,7 @@ static void audit(struct ms_model *m, struct ms_node *n)
 		tell_pending(m, n);
 	if (came(m, n) == VALUE_CAME) {
 		if (!n->alarm.armed)
-			ms_arm(m, n, m->now + n->recipe.ns);
+			ms_arm(m, n, ms_later(m->now, 1, n->recipe.ns));
 		pend(n, n->seen[0].value);
 	}
 	end(m, n);
@@ -125,7 +125,7 @@ static uint64_t period_end(const struct ms_model *m, struct ms_node *n)
 	if (n->since > m->now)
 		n->since = m->now;
 	passed = m->now - n->since;
-	return n->since + (passed / n->recipe.ns + 1) * n->recipe.ns;
+	return ms_later(n->since, passed / n->recipe.ns + 1, n->recipe.ns);
 }
 
 static void sample_time(struct ms_model *m, struct ms_node *n)
@@ -193,7 +193,7 @@ static bool delay_put(struct ms_model *m, struct ms_node *n)
 		return true;
 	if (q->count == capacity)
 		ms_shift(q);
-	ms_push(q, (struct ms_entry){.due = m->now + n->recipe.ns,
+	ms_push(q, (struct ms_entry){.due = ms_later(m->now, 1, n->recipe.ns),
 				     .holds = in->holds,
 				     .value = in->value,
 				     .code = in->code});
@@ -251,7 +251,7 @@ static void delay(struct ms_model *m, struct ms_node *n)
 		return;
 	if (in->ended && !n->flag) {
 		n->flag = true;
-		n->since = m->now + n->recipe.ns;
+		n->since = ms_later(m->now, 1, n->recipe.ns);
 	}
 	n->more = time && ripe(m, q);
 	if (n->more)
@@ -277,7 +277,7 @@ static void timeout(struct ms_model *m, struct ms_node *n, bool first)
 	if (in->news & MS_NEWS)
 		ms_pass(m, n, in);
 	if (first || (in->news & MS_NEWS && in->holds != MS_NOTHING))
-		ms_arm(m, n, m->now + n->recipe.ns);
+		ms_arm(m, n, ms_later(m->now, 1, n->recipe.ns));
 	if (in->ended)
 		ms_complete(n);
 }
@@ -287,16 +287,20 @@ static void timeout(struct ms_model *m, struct ms_node *n, bool first)
 /* last: how many periods have passed. */
 static void interval(struct ms_model *m, struct ms_node *n, bool first)
 {
+	uint64_t next; /* overflows: there is none */
+
 	n->last =
 		first ? 0 : (int64_t)((n->alarm.due - n->since) / n->recipe.ns);
 	ms_emit(m, n, n->last % MS_NUMBERS);
-	ms_arm(m, n, n->since + (uint64_t)(n->last + 1) * n->recipe.ns);
+	next = n->since + (uint64_t)(n->last + 1) * n->recipe.ns;
+	if (next > n->since)
+		ms_arm(m, n, next);
 }
 
 static void after(struct ms_model *m, struct ms_node *n, bool first)
 {
 	if (first) {
-		ms_arm(m, n, m->now + n->recipe.ns);
+		ms_arm(m, n, ms_later(m->now, 1, n->recipe.ns));
 		return;
 	}
 	ms_emit(m, n, 1);
@@ -323,7 +327,7 @@ static void array(struct ms_model *m, struct ms_node *n)
 		return;
 	ms_emit(m, n, value);
 	n->number++;
-	ms_arm(m, n, n->since + n->number * n->recipe.ns);
+	ms_arm(m, n, ms_later(n->since, n->number, n->recipe.ns));
 }
 
 void ms_run_timed(struct ms_model *m, struct ms_node *n, bool first)
