@@ -512,6 +512,12 @@ int ms_add(struct ms_model *m, const struct ms_recipe *recipe)
 	return node;
 }
 
+void ms_lazy(struct ms_model *m, int node)
+{
+	m->nodes[node].lazy = true;
+	reap(m);
+}
+
 void ms_release(struct ms_model *m, int node)
 {
 	m->nodes[node].handle = false;

@@ -330,6 +330,7 @@ int ms_add(struct ms_model *m, const struct ms_recipe *recipe);
 int ms_subscribe(struct ms_model *m, int node, unsigned int flags,
 		 struct ms_echo echo);
 void ms_unsubscribe(struct ms_model *m, int sub);
+void ms_lazy(struct ms_model *m, int node);
 void ms_release(struct ms_model *m, int node);
 /* Several writes in a batch, or one without. */
 void ms_write(struct ms_model *m, struct ms_write *writes, size_t count);

@@ -154,6 +154,23 @@ static bool add_operator(bool timed)
 
 /* ---- steps ----------------------------------------------------------------------- */
 
+/* Not a group, of which there are two cells in the library. */
+static bool make_lazy(int node)
+{
+	bool source = ms_world.model.nodes[node].recipe.count == 0;
+	int r;
+
+	if (ms_world.model.nodes[node].recipe.op == MS_GROUP)
+		return true;
+	r = hyphae_cell_set_lazy(ms_world.real.nodes[node].cell);
+	ms_say("#%d becomes lazy\n", node);
+	if (r != (source ? -EINVAL : 0))
+		return ms_differ("set_lazy: %d", r);
+	if (!source)
+		ms_lazy(&ms_world.model, node);
+	return ms_compare(true);
+}
+
 int ms_real_write(const struct ms_write *w)
 {
 	_Alignas(16) unsigned char value[64] = {0};
@@ -352,6 +369,8 @@ static bool step(bool timed, int nodes)
 			       (uint64_t)ms_world.model.sub_count));
 	if (at < 96 && ms_world.model.count < nodes)
 		return ms_roll(8) ? add_operator(timed) : add_source();
+	if (at == 96 && !timed && any_with_handle() >= 0)
+		return make_lazy(any_with_handle());
 	if (at >= 96 && any_with_handle() >= 0)
 		return release(any_with_handle());
 	return write_some();
