@@ -87,10 +87,16 @@ static int64_t called(struct ms_real_node *n, const void *value)
 	return number;
 }
 
+/* With a message, which has to be freed. */
+static int trouble(int code)
+{
+	return code < 0 ? hyphae_error(code, "error %d", code) : code;
+}
+
 /* 0: the number is the result; else an error. */
 static int give(const struct ms_real_node *n, void *ret, int r, int64_t number)
 {
-	return r ? r : ms_express(n->type, ret, number);
+	return r ? trouble(r) : ms_express(n->type, ret, number);
 }
 
 static int do_map(void *ret, const void *value, void *ctx)
@@ -106,7 +112,7 @@ static int do_filter(const void *value, void *ctx)
 {
 	struct ms_real_node *n = ctx;
 
-	return ms_fn_filter(&n->recipe, called(n, value));
+	return trouble(ms_fn_filter(&n->recipe, called(n, value)));
 }
 
 static void do_tap(const void *value, void *ctx)
