@@ -36,24 +36,56 @@ static inline void batch_give(struct hy_graph *g, struct hy_batch *batch)
 }
 
 /* The pass that the batch's writes belong to. */
-static inline uint64_t pass_of_batch(struct hy_graph *g)
+static inline uint64_t pass_of_batch(struct hy_graph *g,
+				     const struct hy_thread *t)
 {
-	if (hy_self.pass)
+	if (unlikely(hy_self.pass != NULL))
 		return hy_pass_id(hy_self.pass);
 	/* In a subscriber they join the pass that runs. */
-	return g->drainer == hy_thread_of(g) ? g->pass : hy_pass_new(g);
+	return g->drainer == t ? g->pass : hy_pass_new(g);
 }
 
-int hy_batch_begin(struct hy_graph *g)
+static inline struct hy_batch *batch_of(const struct hy_graph *g,
+					const struct hy_thread *t)
 {
-	struct hy_thread *t = hy_thread_of(g);
+	struct hy_batch *batch = t->batches;
+
+	while (batch && batch->graph != g)
+		batch = batch->next;
+	return batch;
+}
+
+static inline void open_batch(struct hy_graph *g, struct hy_thread *t,
+			      struct hy_batch *batch)
+{
+	batch->next = t->batches;
+	t->batches = batch;
+	g->open_batches++;
+	hy_busy(g, BUSY_BATCH, 0);
+}
+
+static inline void close_batch(struct hy_graph *g, struct hy_thread *t,
+			       struct hy_batch *batch)
+{
+	struct hy_batch **link = &t->batches;
+
+	while (unlikely(*link != batch))
+		link = &(*link)->next;
+	*link = batch->next;
+	if (--g->open_batches == 0)
+		hy_busy(g, 0, BUSY_BATCH);
+}
+
+/* Inline, so that a graph without locks need not ask whose thread it is. */
+static ALWAYS_INLINE int begin(struct hy_graph *g, struct hy_thread *t)
+{
 	struct hy_batch *batch;
 
-	if (hy_guarded(g))
+	if (t->guard == g)
 		return -EPERM;
 	if (g->freeing) /* it would be left behind */
 		return -ESTALE;
-	batch = hy_batch_of(g);
+	batch = batch_of(g, t);
 	if (batch) {
 		batch->depth++;
 		return 0;
@@ -64,26 +96,34 @@ int hy_batch_begin(struct hy_graph *g)
 	batch->graph = g;
 	batch->depth = 1;
 	batch->frame = false;
-	batch->pass = pass_of_batch(g);
-	batch->next = t->batches;
-	t->batches = batch;
-	g->open_batches++;
-	hy_busy(g, BUSY_BATCH, 0);
+	batch->pass = pass_of_batch(g, t);
+	open_batch(g, t, batch);
 	probe_batch(g, batch->pass);
 	return 0;
+}
+
+int hy_batch_begin(struct hy_graph *g)
+{
+	return begin(g, hy_thread_of(g));
+}
+
+static NOINLINE int begin_shared(struct hy_graph *g)
+{
+	int r;
+
+	hy_lock(g);
+	r = begin(g, hy_thread_of(g));
+	hy_unlock(g);
+	return r;
 }
 
 int hyphae_batch_begin(struct hyphae_graph *handle)
 {
 	struct hy_graph *g = hy_graph(handle);
-	int r;
 
 	if (!g)
 		return hy_bad_handle(handle);
-	hy_lock(g);
-	r = hy_batch_begin(g);
-	hy_unlock(g);
-	return r;
+	return hy_shared(g) ? begin_shared(g) : begin(g, &g->solo);
 }
 
 /*
@@ -148,40 +188,32 @@ static inline int flush_batch(struct hy_graph *g, struct hy_batch *batch)
 	return likely(hy_drain_leave(g)) ? 0 : hy_drain_end(g, 1);
 }
 
-static inline void close_batch(struct hy_graph *g, struct hy_batch *batch)
-{
-	struct hy_batch **link = &hy_thread_of(g)->batches;
-
-	while (*link != batch)
-		link = &(*link)->next;
-	*link = batch->next;
-	if (--g->open_batches == 0)
-		hy_busy(g, 0, BUSY_BATCH);
-}
-
-int hy_batch_end(struct hy_graph *g, struct hy_batch *batch)
+static ALWAYS_INLINE int end_outermost(struct hy_graph *g, struct hy_thread *t,
+				       struct hy_batch *batch)
 {
 	int r;
 
 	/* Closed first: what its subscribers write is not part of it. */
-	close_batch(g, batch);
+	close_batch(g, t, batch);
 	r = flush_batch(g, batch);
-	if (batch->log.count) { /* no memory to hand it over: still open */
-		batch->next = hy_thread_of(g)->batches;
-		hy_thread_of(g)->batches = batch;
-		g->open_batches++;
-		hy_busy(g, BUSY_BATCH, 0);
+	if (unlikely(batch->log.count)) { /* no memory to hand it over */
+		open_batch(g, t, batch);
 		return r;
 	}
 	batch_give(g, batch);
 	return r;
 }
 
-static int end_locked(struct hy_graph *g)
+int hy_batch_end(struct hy_graph *g, struct hy_batch *batch)
 {
-	struct hy_batch *batch = hy_batch_of(g);
+	return end_outermost(g, hy_thread_of(g), batch);
+}
 
-	if (hy_guarded(g))
+static ALWAYS_INLINE int end(struct hy_graph *g, struct hy_thread *t)
+{
+	struct hy_batch *batch = batch_of(g, t);
+
+	if (t->guard == g)
 		return -EPERM;
 	if (!batch || (batch->depth == 1 && batch->frame))
 		return -EINVAL;
@@ -189,20 +221,26 @@ static int end_locked(struct hy_graph *g)
 		batch->depth--;
 		return 0;
 	}
-	return hy_batch_end(g, batch);
+	return end_outermost(g, t, batch);
+}
+
+static NOINLINE int end_shared(struct hy_graph *g)
+{
+	int r;
+
+	hy_lock(g);
+	r = end(g, hy_thread_of(g));
+	hy_unlock(g);
+	return r;
 }
 
 int hyphae_batch_end(struct hyphae_graph *handle)
 {
 	struct hy_graph *g = hy_graph(handle);
-	int r;
 
 	if (!g)
 		return hy_bad_handle(handle);
-	hy_lock(g);
-	r = end_locked(g);
-	hy_unlock(g);
-	return r;
+	return hy_shared(g) ? end_shared(g) : end(g, &g->solo);
 }
 
 int hyphae_batch(struct hyphae_graph *graph, int (*fn)(void *ctx), void *ctx)
@@ -229,14 +267,11 @@ static int settle_locked(struct hy_graph *g)
 		return -EBUSY;
 	if (batch && batch->log.count) {
 		/* Outside its own batch, as at its end. */
-		close_batch(g, batch);
+		close_batch(g, t, batch);
 		r = flush_batch(g, batch);
-		batch->pass = pass_of_batch(g);
+		batch->pass = pass_of_batch(g, t);
 		probe_batch(g, batch->pass); /* of what is still to come */
-		batch->next = t->batches;
-		t->batches = batch;
-		g->open_batches++;
-		hy_busy(g, BUSY_BATCH, 0);
+		open_batch(g, t, batch);
 	}
 	while (g->drainer)
 		hy_wait_idle(g);
