@@ -679,6 +679,48 @@ static void a_scope_releases_it(void **state)
 	}
 }
 
+static int leave_and_dispose(const struct hyphae_signal *signal, void *ctx)
+{
+	int r = hyphae_scope_leave(ctx);
+
+	(void)signal;
+	return r ? r : hyphae_scope_dispose(ctx);
+}
+
+/*
+ * The end of a cell crosses while a bridge to it is made.  What else that
+ * brings about may dispose the scope of the bridged cell: then the constructor
+ * returns a handle that is stale.
+ */
+static void its_scope_ends_while_it_is_made(void **state)
+{
+	(void)state;
+	EACH_PAIR(left, right)
+	{
+		long live = hy_alloc_live();
+		struct hyphae_graph *from = hyphae_graph_new(*left);
+		struct hyphae_graph *to = hyphae_graph_new(*right);
+		struct hyphae_cell *a = hyphae_int64_new(from, 1), *b;
+		struct hyphae_cell *posted = hyphae_int64_new(from, 1);
+		struct hyphae_scope *scope = hyphae_scope_new(to);
+
+		hyphae_subscribe_with(posted, leave_and_dispose, scope, NULL,
+				      HYPHAE_SKIP_INITIAL);
+		assert_int_equal(hyphae_cell_complete(a), 0);
+		assert_int_equal(hyphae_int64_post(posted, 2), 0);
+		assert_int_equal(hyphae_scope_enter(scope), 0);
+		b = hyphae_bridge_with(a, to, HYPHAE_BRIDGE_SAME_THREAD);
+		assert_non_null(b);
+		assert_int_equal(hyphae_scope_leave(scope), -ESTALE);
+		assert_int_equal(hyphae_cell_unref(b), -ESTALE);
+		expect_counts(from, 2, 1);
+		expect_counts(to, 0, 0);
+		assert_int_equal(hyphae_graph_free(from), 0);
+		assert_int_equal(hyphae_graph_free(to), 0);
+		assert_int_equal(hy_alloc_live(), live);
+	}
+}
+
 /* By post: when the other graph looks, as one batch. */
 static void by_post(void **state)
 {
@@ -893,6 +935,7 @@ int main(void)
 		cmocka_unit_test(a_long_chain_of_graphs),
 		cmocka_unit_test(released_in_its_own_call),
 		cmocka_unit_test(a_scope_releases_it),
+		cmocka_unit_test(its_scope_ends_while_it_is_made),
 		cmocka_unit_test(by_post),
 		cmocka_unit_test(events_that_wait_are_bounded),
 		cmocka_unit_test(bad_input),
