@@ -63,8 +63,10 @@ HYPHAE_API int hyphae_set_allocator(const struct hyphae_allocator *allocator);
  * the graph itself, its cells, subscriptions, scopes, names, values, messages
  * of errors, inputs, queues and logs.  When it is used up, functions fail with
  * -ENOMEM (or the graph spills, if it was told to: HYPHAE_STORAGE_SPILL).
- * What is released while the graph propagates gives its place back when that
- * is over, so between threads more may be there than is in use.
+ * What is released while the graph propagates, by whatever thread, gives its
+ * place back when the pass is over, and in a long one every 64 waves; so more
+ * may be there than is in use.  (Nothing is freed under a wave: while one runs,
+ * what others release meanwhile waits.)
  * A graph in storage makes no call of malloc() or mmap(), except for
  *  - what the functions of a type allocate: hyphae_string, hyphae_bytes, yours;
  *  - what threads share: posts, posters, inputs, streams, pools; clocks and

@@ -46,7 +46,7 @@ static inline void join(pthread_t thread)
 	assert_int_equal(pthread_join(thread, NULL), 0);
 }
 
-static int64_t value(struct hyphae_cell *cell)
+static inline int64_t value(struct hyphae_cell *cell)
 {
 	int64_t held = -1;
 
