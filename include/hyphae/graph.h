@@ -105,18 +105,20 @@ HYPHAE_API int hyphae_graph_counts(const struct hyphae_graph *graph,
 
 /*
  * Something went wrong where no caller was there to be told by a return code:
- * a subscriber returned an error, or the graph did not settle.
+ * a subscriber returned an error, the graph did not settle, or a thread ended
+ * and had left something open (-ECANCELED; see "Threads" in hyphae.h).
  */
 struct hyphae_problem {
 	int code;	     /* a negative errno */
-	uint64_t cell_id;    /* the cell it happened at; 0: at none (a timer) */
+	uint64_t cell_id;    /* the cell it happened at; 0: at none (a timer, a thread) */
 	const char *message; /* a sentence; valid during the call */
 };
 typedef void (*hyphae_problem_fn)(const struct hyphae_problem *problem,
 				  void *ctx);
 
 /*
- * Have `fn` called for each problem, on the thread that propagates.
+ * Have `fn` called for each problem, on the thread that propagates, or that
+ * ends.
  * It may not write to the graph (-EPERM).  NULL: nobody.
  */
 HYPHAE_API int hyphae_graph_on_problem(struct hyphae_graph *graph,

@@ -12,9 +12,15 @@
  *            longjmp(), an exception or the end of its thread (pthread_exit(),
  *            cancellation), leaves the graph propagating for ever, and a
  *            thread that is cancelled inside hyphae may leave a lock behind.
- *            A thread ends its batches and frames and leaves its scopes before
- *            it ends: afterwards nobody can, what was written in them is
- *            not told, and hyphae_graph_free() is -EBUSY.
+ *            What a thread leaves open when it ends, also by pthread_exit()
+ *            or cancellation, is ended for it, and that is a problem of the
+ *            graph, with -ECANCELED: scopes are left; then batches and frames
+ *            are ended, so what was written in them is kept.  Subscribers are
+ *            called on the ending thread then, after its C++ thread_local
+ *            objects are gone, or by the thread that propagates, which a
+ *            frame does not wait for.  (Not at exit() of the process.  A batch
+ *            of a single-threaded graph is the graph's: whoever uses it next
+ *            ends it; that a scope of it is left is a use of the graph.)
  * Errors.    A function that returns int returns 0 (or a positive constant
  *            that its comment names), or a negative errno; then nothing was
  *            changed, except where a write was carried out and a subscriber

@@ -27,7 +27,8 @@ struct hyphae_scope;
 HYPHAE_API struct hyphae_scope *hyphae_scope_new(struct hyphae_graph *graph);
 
 /*
- * Enter, and leave the one entered last.  Scopes of a thread nest.
+ * Enter, and leave the one entered last.  Scopes of a thread nest, and are left
+ * when it ends (hyphae.h, "Threads").
  * Enter: 0, -EINVAL, -ESTALE, or -EBUSY if it is entered already.
  * Leave: 0, -ESTALE, or -EINVAL if it is not the one entered last.
  *

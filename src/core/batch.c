@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "core/drain.h"
+#include "core/ending.h"
 #include "core/log.h"
 #include "core/post.h"
 #include "core/wave.h"
@@ -111,7 +112,7 @@ static NOINLINE int begin_shared(struct hy_graph *g)
 {
 	int r;
 
-	hy_lock(g);
+	hy_lock_to_open(g);
 	r = begin(g, hy_thread_of(g));
 	hy_unlock(g);
 	return r;

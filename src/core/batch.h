@@ -11,5 +11,7 @@ int hy_batch_end(struct hy_graph *g, struct hy_batch *batch);
 
 /* time/frame.c: the batch of a frame has propagated, and somebody watches. */
 void hy_frame_watch(struct hy_graph *g);
+/* hy_batch_end() of that batch. */
+int hy_frame_close(struct hy_graph *g, struct hy_batch *batch);
 
 #endif

@@ -11,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "core/data.h"
+#include "core/ending.h"
 #include "core/release.h"
 #include "core/slab.h"
 #include "time/alarm.h"
@@ -237,9 +238,20 @@ int hyphae_scope_enter(struct hyphae_scope *handle)
 		scope->outer = hy_self.scope;
 		hy_self.scope = scope;
 		g->entered_scopes++;
+		hy_mind_end();
 	}
 	hy_unlock(g);
 	return r;
+}
+
+struct hy_graph *hy_scope_graph(const struct hyphae_scope *handle)
+{
+	return graph_of(scope_of(handle));
+}
+
+struct hyphae_scope *hy_scope_entered(void)
+{
+	return hy_self.scope ? handle_of(hy_self.scope) : NULL;
 }
 
 int hyphae_scope_leave(struct hyphae_scope *handle)

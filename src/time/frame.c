@@ -4,6 +4,7 @@
 
 #include "core/batch.h"
 #include "core/drain.h"
+#include "core/ending.h"
 #include "time/clocks.h"
 
 static HY_FRAME void probe_frame(struct hy_graph *g, uint64_t number,
@@ -69,16 +70,23 @@ int hyphae_frame_begin(struct hyphae_graph *handle, uint64_t boundary_ns)
 
 	if (!g)
 		return hy_bad_handle(handle);
-	hy_lock(g);
+	hy_lock_to_open(g);
 	r = begin_locked(g, boundary_ns);
 	hy_unlock(g);
+	return r;
+}
+
+int hy_frame_close(struct hy_graph *g, struct hy_batch *batch)
+{
+	int r = hy_batch_end(g, batch);
+
+	g->time->frame = NULL;
 	return r;
 }
 
 static int end_locked(struct hy_graph *g)
 {
 	struct hy_batch *batch = hy_batch_of(g);
-	int r;
 
 	if (hy_guarded(g))
 		return -EPERM;
@@ -88,9 +96,7 @@ static int end_locked(struct hy_graph *g)
 		return -EBUSY;
 	while (g->drainer)
 		hy_wait_idle(g);
-	r = hy_batch_end(g, batch);
-	g->time->frame = NULL;
-	return r;
+	return hy_frame_close(g, batch);
 }
 
 int hyphae_frame_end(struct hyphae_graph *handle)
