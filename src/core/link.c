@@ -140,7 +140,6 @@ void hy_edge_link(struct hy_graph *g, struct hy_edge *e,
 		hy_flags_set(input, F_TELLS, 0);
 	input->refs++;
 	g->nedges++;
-	g->links++;
 	hy_targeted(g, input);
 }
 
@@ -559,5 +558,6 @@ int hy_raise(struct hy_graph *g, struct hy_derived *d, struct hy_cell *input)
 			 ? raise_all(g, &r, input)
 			 : -ENOMEM;
 	raise_end(&r, result != 0);
+	g->raises++;
 	return result;
 }

@@ -160,7 +160,10 @@ struct hy_cold {
 		uint32_t log_epoch;
 		uint32_t wanted; /* of a derived cell: settle.c */
 	};
-	uint32_t log_index;
+	union {
+		uint32_t log_index;
+		uint32_t settled; /* of a derived cell: settle.c */
+	};
 	uint32_t read_at;	/* where a tracked run noted it; track.c */
 	struct hy_error *error; /* F_ERROR, of a source */
 	struct hy_owned *owned; /* hyphae_cell_own(), last first */
@@ -497,7 +500,8 @@ struct hy_graph {
 	struct hy_list wanted; /* settle.c: cells that must, no references */
 	struct hy_list reads;  /* track.c: new ones of runs under way, held */
 	uint32_t want_epoch;   /* tells one settling from another */
-	uint32_t links;	       /* edges linked so far */
+	uint32_t outer_epoch;  /* of the outermost of them */
+	uint32_t raises;       /* heights have grown so often */
 
 	/* I6: what died and is not freed yet, oldest first; see release.c */
 	struct hy_cell *dead_cells, **dead_cells_end;

@@ -631,6 +631,107 @@ static void w05_merge_map_of_very_many(void **state)
 	on_small_stack(64 * KIB, wide_merge_map, *state);
 }
 
+/* A chain of tracked cells: all of them follow the source, and others by it. */
+struct links {
+	struct hyphae_cell *source, *one, *two;
+	struct hyphae_cell **cells;
+	size_t length;
+	unsigned long runs;
+};
+
+/* Each has a place in an array of these. */
+struct chain_link {
+	struct links *of;
+	size_t at;
+};
+
+static int64_t held_by(struct hyphae_cell *cell)
+{
+	int64_t held = -1;
+
+	hyphae_int64_get(cell, &held);
+	return held;
+}
+
+/* What is before it and, by the source, 1 or 2. */
+static int relinks(void *ret, void *ctx)
+{
+	const struct chain_link *link = ctx;
+	struct links *l = link->of;
+	bool odd = held_by(l->source) % 2;
+	int64_t before = link->at ? held_by(l->cells[link->at - 1]) : 0;
+
+	l->runs++;
+	*(int64_t *)ret = before + held_by(odd ? l->one : l->two);
+	return 0;
+}
+
+/* Lower than what it reads, as long as it has not read it. */
+static int reads_the_end(void *ret, void *ctx)
+{
+	struct links *l = ctx;
+	int64_t from = held_by(l->source);
+
+	*(int64_t *)ret = from < 3 ? -1 : held_by(l->cells[l->length - 1]);
+	return 0;
+}
+
+/*
+ * The end of the chain is read before the wave has come to its beginning, and
+ * each cell links anew, and reads one that has settled: none of that must cost
+ * a look at all the others, or this would take hours.
+ */
+static const char *early_reads(void *arg)
+{
+	struct world *w = arg;
+	struct hyphae_graph *g = w->graph;
+	struct chain_link *links = calloc(DEEP, sizeof(*links));
+	struct links l = {.length = DEEP};
+	struct hyphae_cell *reader[3];
+	size_t i;
+
+	l.cells = calloc(DEEP, sizeof(struct hyphae_cell *));
+	CHECK(links && l.cells);
+	l.source = hyphae_int64_new(g, 0);
+	l.one = hyphae_int64_new(g, 1);
+	l.two = hyphae_int64_new(g, 2);
+	for (i = 0; i < 3; i++) {
+		reader[i] =
+			hyphae_computed(g, &hyphae_int64, reads_the_end, &l);
+		CHECK(reader[i]);
+	}
+	for (i = 0; i < DEEP; i++) {
+		links[i] = (struct chain_link){&l, i};
+		l.cells[i] =
+			hyphae_computed(g, &hyphae_int64, relinks, &links[i]);
+		CHECK(l.cells[i]);
+	}
+	CHECK(l.runs == DEEP && held_by(reader[0]) == -1);
+	CHECK(hyphae_int64_set(l.source, 3) == 0);
+	for (i = 0; i < 3; i++)
+		CHECK(held_by(reader[i]) == DEEP);
+	CHECK(l.runs == 2 * DEEP);
+	CHECK(hyphae_int64_set(l.source, 4) == 0);
+	for (i = 0; i < 3; i++) {
+		CHECK(held_by(reader[i]) == 2 * DEEP);
+		CHECK(hyphae_cell_unref(reader[i]) == 0);
+	}
+	CHECK(l.runs == 3 * DEEP);
+	for (i = 0; i < DEEP; i++)
+		CHECK(hyphae_cell_unref(l.cells[i]) == 0);
+	CHECK(hyphae_cell_unref(l.one) == 0 && hyphae_cell_unref(l.two) == 0);
+	CHECK(hyphae_cell_unref(l.source) == 0);
+	CHECK(live_cells(w) == 0);
+	free(l.cells);
+	free(links);
+	return NULL;
+}
+
+static void w08_early_reads_of_a_chain(void **state)
+{
+	on_small_stack(64 * KIB, early_reads, *state);
+}
+
 /* One of many cells is written: only what follows it runs. */
 static const char *unaffected(void *arg)
 {
@@ -750,6 +851,10 @@ int main(void)
 		CASE(w05_merge_of_very_many),
 		CASE(w05_merge_map_of_very_many),
 		CASE(w07_unaffected_cells),
+		/* In an eager graph the chain runs anew for each of its cells. */
+		CASE_IN(w08_early_reads_of_a_chain, "thread-safe", THREAD_SAFE),
+		CASE_IN(w08_early_reads_of_a_chain, "single-thread",
+			SINGLE_THREAD),
 		CASE(w09_disposals_in_one_wave),
 	};
 
