@@ -295,6 +295,8 @@ struct hy_op {
 	uint32_t flags; /* OP_... */
 	/* OP_DYNAMIC: the first inputs, which it always has. */
 	uint32_t fixed;
+	/* The subscriber that calls d->fn, of which tools are told instead. */
+	hyphae_subscriber_fn caller;
 	/* What waits in the state; NULL: it queues nothing. */
 	void (*backlog)(const struct hy_derived *d,
 			struct hyphae_backlog *ret_backlog);

@@ -418,6 +418,12 @@ static HY_FRAME void probe_subscriber_done(struct hy_graph *g, struct hy_sub *s,
 void hy_watch_subscriber(struct hy_graph *g, struct hy_sub *s,
 			 hyphae_subscriber_fn fn, uint64_t ns)
 {
+	if (s->cell->flags & F_DERIVED) {
+		const struct hy_derived *d = hy_derived_of(s->cell);
+
+		if (d->op->caller == fn)
+			fn = (hyphae_subscriber_fn)d->fn;
+	}
 	probe_subscriber_done(g, s, ns, fn);
 }
 

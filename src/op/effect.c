@@ -34,9 +34,12 @@ static int run_effect(struct hy_graph *g, struct hy_derived *d, void *out)
 	return HY_VALUE;
 }
 
+static int call_effect(const struct hyphae_signal *signal, void *ctx);
+
 static const struct hy_op op_effect = {
 	.name = "effect",
 	.run = run_effect,
+	.caller = call_effect,
 	.flags = OP_SIGNALS | OP_DYNAMIC | OP_BLIND,
 };
 
@@ -144,6 +147,7 @@ hyphae_effect_with_at(struct hyphae_graph *graph, hyphae_effect_fn fn,
 	struct hy_order order = {.graph = hy_graph(graph),
 				 .op = &op_effect,
 				 .type = &hyphae_int64,
+				 .fn = (void (*)(void))fn,
 				 .site = site,
 				 .hidden = true,
 				 .eager = true};

@@ -12,12 +12,14 @@
  *   batches N   N batches that set dial 3 times and knob twice
  *   slow N MS   lever is set N times; its subscriber takes MS milliseconds
  *   quick N     the same, and it returns at once
+ *   effects N   wind, which two effects read, is set N times
  *   make N      N sources of site "garden.c:7" are made and kept
  *   drop N      N of these are released, last made first
  *   prune N     N map cells of site "garden.c:3", made before "ready", are
  *               released
  *   many N      N cells, made before "ready", are set once (option -m N)
  */
+#include <errno.h>
 #include <hyphae/hyphae.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +30,7 @@
 #define MANY_MAX 10000
 
 static struct hyphae_graph *graph, *eager;
-static struct hyphae_cell *dial, *knob, *lever, *bed, *tap;
+static struct hyphae_cell *dial, *knob, *lever, *bed, *tap, *wind;
 static struct hyphae_cell *old[OLD], *made[MANY_MAX], *many[MANY_MAX];
 static size_t nold, nmade, nmany;
 static int64_t next_value = 1;
@@ -71,6 +73,28 @@ static int on_lever(const struct hyphae_signal *signal, void *ctx)
 	return 0;
 }
 
+static int on_wind(void *ctx)
+{
+	int64_t value;
+
+	(void)ctx;
+	return hyphae_int64_get(wind, &value);
+}
+
+static int on_gust(void *ctx)
+{
+	int64_t value = 0;
+
+	(void)ctx;
+	hyphae_int64_get(wind, &value);
+	return value < 0 ? -ERANGE : 0;
+}
+
+static void after_gust(void *ctx)
+{
+	(void)ctx;
+}
+
 /* Two inputs and the cell that adds them. */
 static struct hyphae_cell *join(struct hyphae_cell *a, struct hyphae_cell *b,
 				const char *name)
@@ -109,10 +133,13 @@ static void build(void)
 	lever = source(graph, "lever");
 	bed = source(graph, "bed");
 	tap = source(eager, "tap");
+	wind = source(graph, "wind");
 	hyphae_subscribe(join(dial, map(dial, "double"), "sum"), on_sum, NULL);
 	hyphae_subscribe(lever, on_lever, NULL);
 	hyphae_subscribe(join(map(tap, "left"), map(tap, "right"), "join"),
 			 on_sum, NULL);
+	hyphae_effect(graph, on_wind, NULL);
+	hyphae_effect_with(graph, on_gust, NULL, NULL, after_gust);
 	for (nold = 0; nold < OLD; nold++)
 		old[nold] = hyphae_map_at(bed, &hyphae_int64, twice, NULL,
 					  "garden.c:3");
@@ -146,6 +173,8 @@ static void once(const char *action)
 		batch();
 	else if (!strcmp(action, "slow") || !strcmp(action, "quick"))
 		set(lever);
+	else if (!strcmp(action, "effects"))
+		set(wind);
 	else if (!strcmp(action, "make") && nmade < MANY_MAX)
 		made[nmade++] = hyphae_int64_new_at(graph, 0, "garden.c:7");
 	else if (!strcmp(action, "drop") && nmade)

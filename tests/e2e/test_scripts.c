@@ -460,6 +460,24 @@ static void slow_subscribers_all(void **state)
 	}
 }
 
+/* An effect is called by its own name, with and without a clean-up. */
+static void slow_subscribers_effects(void **state)
+{
+	(void)state;
+	NEED_BPF();
+	FOR_BOTH(name)
+	{
+		begin(name, "slow_subscribers.bt", "0", "effects 9");
+		work();
+		wait_slow_lines(18);
+		end();
+		assert_int_equal(lines_with("@where_slow["), 2);
+		assert_int_equal(lines_with("@where_slow[on_wind, "), 1);
+		assert_int_equal(lines_with("@where_slow[on_gust, "), 1);
+		assert_int_equal(number("@calls_in_all"), 18);
+	}
+}
+
 /* 3 calls of 400 ms among 23 that return at once; threshold 300 ms. */
 static void slow_subscribers_over_threshold(void **state)
 {
@@ -830,6 +848,7 @@ int main(void)
 		cmocka_unit_test(fanout_latency_of_too_many_cells),
 		cmocka_unit_test(refires),
 		cmocka_unit_test(slow_subscribers_all),
+		cmocka_unit_test(slow_subscribers_effects),
 		cmocka_unit_test(slow_subscribers_over_threshold),
 		cmocka_unit_test(slow_subscribers_default),
 		cmocka_unit_test(writes),
