@@ -113,7 +113,8 @@ void hy_spread_slowly(struct hy_graph *g, struct hy_cell *c)
 
 static NOINLINE void returned(struct hy_graph *g, struct hy_sub *s, int r)
 {
-	char text[160 + HYPHAE_MESSAGE_MAX];
+	char text[160 + HYPHAE_NAME_MAX + HYPHAE_MESSAGE_MAX];
+	const struct hy_cell *c = s->cell;
 	const char *message;
 
 	if (r > 0) {
@@ -128,9 +129,11 @@ static NOINLINE void returned(struct hy_graph *g, struct hy_sub *s, int r)
 		g->left = true;
 	}
 	snprintf(text, sizeof(text),
-		 "A subscriber (number %llu) returned error %d%s%s; nobody was "
-		 "passed over for that.",
-		 (unsigned long long)s->id, r, *message ? ": " : "", message);
+		 "Subscriber #%llu of cell #%llu%s%s returned error %d%s%s; "
+		 "the others are called all the same.",
+		 (unsigned long long)s->id, (unsigned long long)c->id,
+		 *c->name ? " " : "", c->name, r, *message ? ": " : "",
+		 message);
 	hy_problem(g, s->cell, r, text);
 }
 
