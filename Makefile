@@ -429,9 +429,15 @@ install: all ## PREFIX=/usr/local DESTDIR=: headers, library, tool, scripts
 	install -m 644 probes/hyphae.d $(TO)/share/hyphae
 	install -m 644 LICENSE README.md $(TO)/share/doc/hyphae
 	install -m 644 probes/README.md $(TO)/share/doc/hyphae/probes.md
-	@[ -n '$(DESTDIR)' ] || PATH=$$PATH:/usr/sbin:/sbin ldconfig \
-		2>/dev/null || echo 'The loader was not told of the new' \
-		'library: run ldconfig as root, or set LD_LIBRARY_PATH.'
+	@[ -n '$(DESTDIR)' ] || { PATH=$$PATH:/usr/sbin:/sbin; \
+		if ! ldconfig 2>/dev/null; then \
+			echo 'The loader was not told of the new library:' \
+				'run ldconfig as root, or set LD_LIBRARY_PATH.'; \
+		elif ! ldconfig -p | grep -qF ' $(LIBDIR)/$(SONAME)'; then \
+			echo 'The loader does not search $(LIBDIR):' \
+				'link with -Wl,-rpath,$(LIBDIR),' \
+				'or set LD_LIBRARY_PATH.'; \
+		fi; }
 
 .PHONY: uninstall
 uninstall: ## remove what `make install` put there (same PREFIX, DESTDIR)
