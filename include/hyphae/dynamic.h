@@ -94,6 +94,7 @@ hyphae_computed_at(struct hyphae_graph *graph, const struct hyphae_type *type,
  *  - What it makes is the caller's; cells that are made in it each time belong
  *    to a scope that `cleanup` disposes.
  *  - For tools it is a cell with the operator "effect", whose fires are calls.
+ *    hyphae_subscription_cell() gives that cell, to be named.
  */
 typedef int (*hyphae_effect_fn)(void *ctx);
 

@@ -68,8 +68,9 @@ HYPHAE_API void hyphae_report_done(struct hyphae_report *report);
 
 /*
  * Is a tracer attached to the `watch` probe, as hyphae-top is when it is
- * ready?  For programs that want to start when they are watched; the answer
- * can be out of date when it arrives.  Probe: watch.
+ * ready?  (The bpftrace scripts are not: they attach to what they count.)
+ * For programs that want to start when they are watched; the answer can be out
+ * of date when it arrives.  Probe: watch.
  */
 HYPHAE_API bool hyphae_watched(void);
 
