@@ -137,6 +137,46 @@ static void x05_released_by_who_leaves(void **state)
 	assert_int_equal(hy_alloc_live(), live);
 }
 
+static void *enter_and_end(void *ctx)
+{
+	(void)ctx;
+	odd += hyphae_scope_enter(child) != 0;
+	pthread_barrier_wait(&step);
+	pthread_barrier_wait(&step);
+	odd += released != 0;
+	return NULL;
+}
+
+/* A scope that the thread has not left is left for it, and so released. */
+static void x05_released_by_who_ends(void **state)
+{
+	struct hyphae_cell *outer, *cell;
+	long live = hy_alloc_live();
+	pthread_t thread;
+
+	(void)state;
+	WATCH();
+	begin(0);
+	outer = hyphae_int64_new(graph, 0);
+	cell = hyphae_switch_map(outer, &hyphae_int64, make, NULL);
+	assert_non_null(cell);
+	assert_int_equal(pthread_barrier_init(&step, NULL, 2), 0);
+	start(&thread, enter_and_end, NULL);
+	pthread_barrier_wait(&step);
+	assert_int_equal(hyphae_cell_unref(cell), 0);
+	assert_int_equal(released, 0);
+	pthread_barrier_wait(&step);
+	join(thread);
+	pthread_barrier_destroy(&step);
+	assert_int_equal(odd, 0);
+	assert_int_equal(released, 1);
+	assert_int_equal(live_cells(), 2);
+	assert_int_equal(hyphae_cell_unref(outer), 0);
+	assert_int_equal(hyphae_cell_unref(from), 0);
+	end_graph(graph, 0, 0);
+	assert_int_equal(hy_alloc_live(), live);
+}
+
 /* ---- by chance --------------------------------------------------------------- */
 
 static atomic_bool over;
@@ -228,6 +268,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(x05_released_by_who_leaves),
+		cmocka_unit_test(x05_released_by_who_ends),
 		cmocka_unit_test(x05_visited_by_chance),
 		cmocka_unit_test(x05_visited_by_chance_depth_first),
 	};
