@@ -122,6 +122,8 @@ HYPHAE_API void hyphae_untracked_end(void);
  * hyphae_switch_events(), _merge_events() and _retry_events() do the same and
  * make an event: each value and error counts, also an equal one, and one that
  * an inner cell holds when it is first followed; so two equal answers are two.
+ * Which of the two it is does not go by `outer`: an event often chooses among
+ * cells whose state is to be read, and a cell among streams.
  */
 
 /*

@@ -508,6 +508,28 @@ static void o27_switch_events(void **state)
 	assert_string_equal(strrchr(seen->text, '8') - 2, "8,8,C");
 }
 
+/* The others hold a value, also where all that they follow are events. */
+static void o27_cells_of_events(void **state)
+{
+	struct world *w = *state;
+	struct hyphae_cell *o = event_of(w);
+	struct fn f = {.choose = choose_branch,
+		       .c = {NULL, event_of(w), event_of(w)}};
+	struct log *switching = follow(w, switched(w, o, &f));
+	struct log *merging = follow(w, merged(w, o, 2, &f));
+
+	put(o, 1);
+	put(f.c[1], 5);
+	put(f.c[1], 5); /* no change */
+	assert_int_equal(value(switching->cell), 5);
+	assert_int_equal(value(merging->cell), 5);
+	put(o, 0);
+	put(f.c[2], 5);
+	put(f.c[2], 6);
+	assert_log(switching, "5,6");
+	assert_log(merging, "5,6");
+}
+
 static void o27_merge_events(void **state)
 {
 	struct world *w = *state;
@@ -606,6 +628,7 @@ int main(void)
 		CASE(o23_factory_that_gives_nothing),
 		CASE(o24_retry_does_not_recurse),
 		CASE(o27_switch_events),
+		CASE(o27_cells_of_events),
 		CASE(o27_merge_events),
 		CASE(o27_equal_errors),
 		CASE(o27_retry_events),
