@@ -69,8 +69,9 @@ HYPHAE_API int hyphae_set_allocator(const struct hyphae_allocator *allocator);
  * what others release meanwhile waits.)
  * A graph in storage makes no call of malloc() or mmap(), except for
  *  - what the functions of a type allocate: hyphae_string, hyphae_bytes, yours;
- *  - what threads share: posts, posters, inputs, streams, pools; clocks and
- *    lists of timers;
+ *  - what may still be used when the graph is gone, and its storage another's:
+ *    one block for all of its posts, when the first is made (what waits is in
+ *    the storage), posters, inputs, streams, pools; clocks and lists of timers;
  *  - reports of passes, and records while a tool watches, which belong to
  *    threads and not to a graph.
  *

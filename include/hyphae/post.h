@@ -18,6 +18,11 @@
  * is emitted (inputs keep them all: input.h).  The order between a post and a
  * set of the same thread is not kept: the post may come last.  What happens to
  * posts is counted: hyphae_graph_post_counts().
+ *
+ * What waits takes its memory where the graph has its own.  Posters take theirs
+ * from the process, also for a graph in storage of the caller (memory.h): who
+ * posts through one when the graph is gone, and its storage perhaps another's,
+ * must find that out by the poster.
  */
 #ifndef HYPHAE_POST_H
 #define HYPHAE_POST_H

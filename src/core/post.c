@@ -48,11 +48,6 @@ void hy_posts_put(struct hy_posts *p)
 	if (p->fd >= 0)
 		close(p->fd);
 	pthread_mutex_destroy(&p->lock);
-	hy_free(p->table.posts);
-	hy_free(p->table.buckets);
-	hy_free(p->taken.posts);
-	hy_free(p->taken.buckets);
-	hy_log_done(&p->log);
 	hy_free(p);
 }
 
@@ -167,17 +162,17 @@ static void take_out(struct hy_post_table *t, size_t at)
 	store_relaxed(&t->count, last);
 }
 
-static bool grow(struct hy_post_table *t)
+static bool grow(struct hy_post_table *t, struct hy_region *region)
 {
 	size_t room = t->capacity ? 2 * t->capacity : 8;
 	uint32_t *buckets;
 	struct hy_post *posts;
 
-	posts = hy_grow(t->posts, room * sizeof(*posts));
+	posts = hy_grow_in(region, t->posts, room * sizeof(*posts));
 	if (!posts)
 		return false;
 	t->posts = posts; /* larger than `capacity` says, if the next fails */
-	buckets = hy_zalloc(room * sizeof(*buckets));
+	buckets = hy_zalloc_in(region, room * sizeof(*buckets));
 	if (!buckets)
 		return false;
 	hy_free(t->buckets);
@@ -232,7 +227,7 @@ static struct hy_post *append(struct hy_posts *p, struct hyphae_cell *cell,
 	uint32_t *first;
 
 	sweep(p, left);
-	if (t->count == t->capacity && !grow(t))
+	if (t->count == t->capacity && !grow(t, p->graph->region))
 		return NULL;
 	post = &t->posts[t->count];
 	first = bucket(t, id);
@@ -316,6 +311,24 @@ int hy_post_check(const struct hyphae_cell *handle,
 	return flags & F_ENDED ? -ESHUTDOWN : 0;
 }
 
+/* As hy_word_make(), with the box where the graph has its own. */
+static int make_word(struct hy_graph *g, const struct hyphae_type *type,
+		     const void *value, uint64_t *ret_word)
+{
+	struct hy_box *box = NULL;
+	int r;
+
+	if (hy_type_boxed(type)) {
+		box = hy_box_new(g, type);
+		if (!box)
+			return -ENOMEM;
+	}
+	r = hy_word_make(guard_of(g), type, value, box, ret_word);
+	if (r)
+		hy_free(box);
+	return r;
+}
+
 int hyphae_cell_post(struct hyphae_cell *handle, const struct hyphae_type *type,
 		     const void *value)
 {
@@ -329,7 +342,7 @@ int hyphae_cell_post(struct hyphae_cell *handle, const struct hyphae_type *type,
 	if (!value)
 		return -EINVAL;
 	guard = guard_of(hy_graph_of(hy_cell_place(handle)));
-	r = hy_word_make(guard, type, value, NULL, &word);
+	r = make_word(hy_graph_of(hy_cell_place(handle)), type, value, &word);
 	if (r)
 		return r;
 	if (hy_cell(handle))
@@ -360,7 +373,7 @@ int hyphae_cell_post_fail(struct hyphae_cell *handle, int code,
 		return r;
 	if (code >= 0 || code < -HYPHAE_ERRNO_MAX)
 		return -EINVAL;
-	error = hy_error_new(code, message);
+	error = hy_error_new_in(hy_graph_of(c)->region, code, message);
 	if (error->code == -ENOMEM && code != -ENOMEM) {
 		hy_error_unref(error);
 		return -ENOMEM;
@@ -578,6 +591,13 @@ int hy_posts_flush(struct hy_graph *g)
 	return r;
 }
 
+static void table_done(struct hy_post_table *t)
+{
+	hy_free(t->posts);
+	hy_free(t->buckets);
+	*t = (struct hy_post_table){.count = 0};
+}
+
 void hy_posts_close(struct hy_graph *g)
 {
 	struct hy_posts *p = g->posts;
@@ -594,6 +614,9 @@ void hy_posts_close(struct hy_graph *g)
 	}
 	p->table.count = 0;
 	hy_log_clear(g, &p->log);
+	table_done(&p->table);
+	table_done(&p->taken);
+	hy_log_done(&p->log);
 	g->posts = NULL;
 	hy_posts_put(p);
 }

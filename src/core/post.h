@@ -32,6 +32,11 @@ struct hy_post_table {
 	size_t count, capacity;
 };
 
+/*
+ * What waits lies in the storage of a graph that has one.  This itself does
+ * not, nor do posters: they are there until the last poster is given back, and
+ * by then the graph may be gone and its storage another's.
+ */
 struct hy_posts {
 	struct hy_graph *graph; /* NULL when it is gone */
 	uint32_t refs;		/* the graph's, and one a poster */
