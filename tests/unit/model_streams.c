@@ -383,7 +383,10 @@ static void say_more(struct ms_model *m)
 	}
 }
 
-/* What subscribers have written is a wave of its own; or of the batch's. */
+/*
+ * What subscribers have written is a wave of its own, in the same propagation;
+ * or of the batch's.
+ */
 static void write_echoes(struct ms_model *m)
 {
 	struct ms_write writes[MS_ECHOES];
@@ -401,8 +404,8 @@ void ms_propagate(struct ms_model *m)
 {
 	wave(m);
 	say_more(m);
-	reap(m);
 	write_echoes(m);
+	reap(m);
 }
 
 /* ---- nodes ----------------------------------------------------------------------- */
@@ -553,8 +556,8 @@ int ms_subscribe(struct ms_model *m, int node, unsigned int flags,
 	tell_first(m, sub);
 	wave_over(m);
 	say_more(m);
-	reap(m);
 	write_echoes(m);
+	reap(m);
 	return sub;
 }
 
@@ -690,8 +693,8 @@ void ms_write(struct ms_model *m, struct ms_write *writes, size_t count)
 	ms_turn(m);
 	wave(m);
 	say_more(m);
-	reap(m);
 	write_echoes(m);
+	reap(m);
 }
 
 void ms_write_later(struct ms_model *m, struct ms_write write)
