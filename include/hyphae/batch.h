@@ -5,8 +5,9 @@
  * A batch belongs to the thread that opened it, and is ended when that ends
  * (hyphae.h, "Threads").  Its writes are kept apart until the outermost end:
  * the last value of each cell wins, cells whose value ends up where it was are
- * silent, every derived cell is computed at most once.  Derived cells and subscribers see all of it or none; single
- * reads by other threads may fall in between.
+ * silent, every derived cell is computed at most once.  Derived cells and
+ * subscribers see all of it or none; single reads by other threads may fall in
+ * between.
  */
 #ifndef HYPHAE_BATCH_H
 #define HYPHAE_BATCH_H

@@ -11,7 +11,8 @@
  *  - Inputs are read by hy_input_value() and hy_input_word(), not through
  *    edges: at the first computation they are copies.
  *  - It returns a negative errno, or what the user's hyphae_error() returned
- *    (the cell holds that error until it is computed again), or HY_VALUE or HY_KEEP, perhaps with HY_END or HY_MORE.
+ *    (the cell holds that error until it is computed again), or HY_VALUE or
+ *    HY_KEEP, perhaps with HY_END or HY_MORE.
  *    HY_VALUE: `out` holds the value: zeroed memory for it, or with OP_SHARES
  *    a uint64_t for the word of an input (the framework takes a reference), or
  *    with OP_GIVES for one that was kept, whose reference goes to the cell.
