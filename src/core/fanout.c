@@ -70,12 +70,25 @@ void hy_spread_many(struct hy_graph *g, struct hy_edge *first)
 	while ((e = e->next));
 }
 
+/* The same: as long as nothing is called, no register is saved for it. */
+static inline void spread_near(struct hy_graph *g, struct hy_edge *first)
+{
+	struct hy_edge *e = first;
+
+	do {
+		if (!hy_queue_push_near(&g->queue, e->owner, F_VALUE_TOUCH)) {
+			hy_spread_many(g, e);
+			break;
+		}
+	} while ((e = e->next));
+}
+
 /* Most cells have one follower, which often is all there is to compute. */
 static inline struct hy_derived *spread_plainly(struct hy_graph *g,
 						struct hy_edge *e)
 {
 	if (e->next) {
-		hy_spread_many(g, e);
+		spread_near(g, e);
 		return NULL;
 	}
 	if (!hy_queue_used(&g->queue))

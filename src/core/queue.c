@@ -109,12 +109,12 @@ static void unmark(struct hy_queue *q, size_t at)
 void hy_queue_open(struct hy_queue *q, struct hy_derived *d)
 {
 	size_t at = d->cell.height;
-	bool alone = q->count == 1;
+	bool alone = !q->count++;
 
 	q->buckets[at] = (struct hy_bucket){d, d};
-	if (!alone && at >= q->lowest_at) {
-		if (at > q->lowest_at + 1)
-			mark(q, at);
+	d->next_queued = NULL;
+	if (!alone && at > q->lowest_at) {
+		mark(q, at);
 		return;
 	}
 	if (!alone) { /* below: a cell that was made in this wave */
@@ -124,6 +124,12 @@ void hy_queue_open(struct hy_queue *q, struct hy_derived *d)
 	}
 	q->lowest = &q->buckets[at];
 	q->lowest_at = at;
+}
+
+void hy_queue_push_far(struct hy_queue *q, struct hy_derived *d, uint32_t why)
+{
+	hy_flags_set(&d->cell, F_QUEUED | why, 0);
+	hy_queue_open(q, d);
 }
 
 static size_t lowest_marked(const struct hy_queue *q)
@@ -156,6 +162,12 @@ static struct hy_derived *take_first(struct hy_queue *q)
 	return d;
 }
 
+static void requeue(struct hy_queue *q, struct hy_derived *d)
+{
+	if (!hy_queue_append(q, d))
+		hy_queue_open(q, d);
+}
+
 /*
  * Have `lowest` begin with the next to take.  A cell whose height has grown
  * while it waited (link.c) lies in the bucket of its old height, and is put
@@ -168,7 +180,7 @@ static ALWAYS_INLINE void find_lowest(struct hy_queue *q)
 			next_bucket(q);
 		if (likely(q->lowest->first->cell.height == q->lowest_at))
 			return;
-		hy_queue_put(q, take_first(q));
+		requeue(q, take_first(q));
 	}
 }
 
@@ -178,10 +190,26 @@ size_t hy_queue_lowest(struct hy_queue *q)
 	return q->lowest_at;
 }
 
-struct hy_derived *hy_queue_take(struct hy_queue *q)
+static NOINLINE struct hy_derived *take_lowest(struct hy_queue *q)
 {
 	find_lowest(q);
 	return take_first(q);
+}
+
+struct hy_derived *hy_queue_take(struct hy_queue *q)
+{
+	struct hy_bucket *next = q->lowest + 1;
+	struct hy_derived *d = next->first;
+
+	/* Mostly the wave goes up by one. */
+	if (unlikely(q->lowest->first || !d ||
+		     d->cell.height != q->lowest_at + 1))
+		return take_lowest(q);
+	q->lowest = next;
+	q->lowest_at++;
+	next->first = d->next_queued;
+	q->count--;
+	return d;
 }
 
 /*

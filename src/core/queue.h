@@ -26,8 +26,13 @@ bool hy_queue_reserve(struct hy_region *from, struct hy_queue *queue,
 		      size_t height);
 void hy_queue_done(struct hy_queue *queue);
 
-/* The first cell of a bucket that was empty: d->cell.height. */
+/*
+ * It is the first of its bucket, and that is not near: a bit may have to be
+ * set.  hy_queue_push_far() marks it as queued, too.
+ */
 void hy_queue_open(struct hy_queue *queue, struct hy_derived *d);
+void hy_queue_push_far(struct hy_queue *queue, struct hy_derived *d,
+		       uint32_t why);
 /* The first of the lowest bucket, which has to be looked for. */
 struct hy_derived *hy_queue_take(struct hy_queue *queue);
 /* The height of the next to take; there is one. */
@@ -38,19 +43,48 @@ static inline bool hy_queue_used(const struct hy_queue *queue)
 	return queue->count;
 }
 
-/* Behind the others of its height; it is marked as queued. */
-static inline void hy_queue_put(struct hy_queue *queue, struct hy_derived *d)
+/* The lowest bucket or the next, which have no bit. */
+static inline bool hy_queue_is_near(const struct hy_queue *queue,
+				    const struct hy_bucket *bucket)
+{
+	return (uintptr_t)bucket - (uintptr_t)queue->lowest <= sizeof(*bucket);
+}
+
+/*
+ * Behind the others of its height; it is marked as queued.  False, and nothing
+ * is done, if there are none and the bucket is neither the lowest nor the next.
+ */
+static inline bool hy_queue_append(struct hy_queue *queue, struct hy_derived *d)
 {
 	struct hy_bucket *bucket = &queue->buckets[d->cell.height];
 
+	if (likely(bucket->first))
+		bucket->last->next_queued = d;
+	else if (hy_queue_is_near(queue, bucket))
+		bucket->first = d;
+	else
+		return false;
+	bucket->last = d;
 	d->next_queued = NULL;
 	queue->count++;
-	if (bucket->first) {
-		bucket->last->next_queued = d;
-		bucket->last = d;
-	} else {
-		hy_queue_open(queue, d);
+	return true;
+}
+
+/* As hy_queue_push(), without a call; false: hy_queue_push_far() does it. */
+static inline bool hy_queue_push_near(struct hy_queue *queue,
+				      struct hy_derived *d, uint32_t why)
+{
+	uint32_t flags = d->cell.flags;
+
+	if (flags & F_QUEUED) {
+		if (unlikely((flags & why) != why))
+			store_relaxed(&d->cell.flags, flags | why);
+		return true;
 	}
+	if (unlikely(!hy_queue_append(queue, d)))
+		return false;
+	store_relaxed(&d->cell.flags, flags | F_QUEUED | why);
+	return true;
 }
 
 /*
@@ -60,13 +94,8 @@ static inline void hy_queue_put(struct hy_queue *queue, struct hy_derived *d)
 static inline void hy_queue_push(struct hy_queue *queue, struct hy_derived *d,
 				 uint32_t why)
 {
-	uint32_t flags = d->cell.flags;
-
-	if (flags & F_QUEUED && (flags & why) == why)
-		return;
-	store_relaxed(&d->cell.flags, flags | F_QUEUED | why);
-	if (!(flags & F_QUEUED))
-		hy_queue_put(queue, d);
+	if (unlikely(!hy_queue_push_near(queue, d, why)))
+		hy_queue_push_far(queue, d, why);
 }
 
 /*

@@ -108,7 +108,7 @@ int main(void)
 		SHAPE("set", 3, 3, 6, 195),
 		/* and compute, write_value, fanout of the map */
 		SHAPE("map", 6, 5, 12, 412),
-		SHAPE("chain", 3 + 10 * 3, 3 + 10 * 2, 66, 1186),
+		SHAPE("chain", 3 + 10 * 3, 3 + 10 * 2, 66, 1199),
 		/* one fan-out, ten subscribers */
 		SHAPE("fan", 3, 3, 6, 354),
 		/* ten computed, one computed once */
