@@ -7,6 +7,16 @@
  * constructor returns is the scope's, to be used and not given back:
  * hyphae_cell_unref() is -ESTALE.  (Take one of your own with
  * hyphae_cell_ref() for what shall outlive the scope.)
+ *
+ * That holds for callbacks as well: what a subscriber makes belongs to the
+ * scope that the thread which calls it has entered, if it has, because it
+ * writes there, or because it does what another thread has left to it.  So a
+ * subscriber that makes things enters a scope of its own for that, which it
+ * disposes when it is called again, or gives up with its subscription; or
+ * nothing is written inside of scopes.  (Functions of computed, switch_map,
+ * merge_map and retry have such a scope, or make what is nobody's.  For
+ * subscribers the library does not put the thread's scope aside: each write
+ * would pay for it.)
  */
 #ifndef HYPHAE_SCOPE_H
 #define HYPHAE_SCOPE_H
