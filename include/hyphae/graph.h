@@ -110,7 +110,7 @@ HYPHAE_API int hyphae_graph_counts(const struct hyphae_graph *graph,
  */
 struct hyphae_problem {
 	int code;	     /* a negative errno */
-	uint64_t cell_id;    /* the cell it happened at; 0: at none (a timer, a thread) */
+	uint64_t cell_id;    /* where; 0: at no cell (a timer, a thread) */
 	const char *message; /* a sentence; valid during the call */
 };
 typedef void (*hyphae_problem_fn)(const struct hyphae_problem *problem,

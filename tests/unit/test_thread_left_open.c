@@ -451,5 +451,6 @@ int main(void)
 		cmocka_unit_test(used_by_one_at_a_time),
 	};
 
-	return cmocka_run_group_tests_name("thread_left_open", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("thread_left_open", tests, NULL,
+					   NULL);
 }
