@@ -87,6 +87,12 @@ hyphae_computed_at(struct hyphae_graph *graph, const struct hyphae_type *type,
  *    propagates, in a wave after the one under way, on the thread that runs it.
  *  - `cleanup(ctx)` and `drop(ctx)` are those of a subscription
  *    (hyphae_subscription_options); what they read is not tracked.
+ *    `cleanup` is called once for each call of the function.
+ *  - What a subscriber or it has written in the wave under way it reads as
+ *    written (hyphae_cell_get()); what is derived of that, and a call for it,
+ *    come with the next wave.
+ *  - Blocked (hyphae_subscription_block()) it loses calls: if that was the last
+ *    one that it could get, it stays until it is ended.
  *  - A write to what it reads has it called again, in the next wave: if that
  *    never ends, the wave limit ends it (-ELOOP).
  *  - Without memory to follow what it read, -ENOMEM is its error, and it may

@@ -22,6 +22,7 @@ struct effect {
 	void (*drop)(void *ctx);
 	void *ctx;
 	struct hy_derived *d; /* its subscription holds it */
+	bool owes; /* the function ran, and was not cleaned up after */
 };
 
 /* `again`: nothing that was read can change any more. */
@@ -81,6 +82,7 @@ static int call_effect(const struct hyphae_signal *signal, void *ctx)
 	hy_unlock(g);
 	if (!drainer)
 		return 0;
+	e->owes = true;
 	r = e->fn(e->ctx);
 	hy_track_end(&reads);
 	hy_lock(g);
@@ -91,10 +93,14 @@ static int call_effect(const struct hyphae_signal *signal, void *ctx)
 	return r ? r : followed;
 }
 
+/* The subscription was called, perhaps without a call of the function. */
 static void clean_up_effect(void *ctx)
 {
-	const struct effect *e = ctx;
+	struct effect *e = ctx;
 
+	if (!e->owes)
+		return;
+	e->owes = false;
 	e->cleanup(e->ctx);
 }
 
@@ -166,8 +172,11 @@ hyphae_effect_with_at(struct hyphae_graph *graph, hyphae_effect_fn fn,
 			drop(ctx);
 		return NULL;
 	}
-	*e = (struct effect){fn, cleanup, drop, ctx,
-			     hy_derived_of(hy_cell(cell))};
+	*e = (struct effect){.fn = fn,
+			     .cleanup = cleanup,
+			     .drop = drop,
+			     .ctx = ctx,
+			     .d = hy_derived_of(hy_cell(cell))};
 	store_relaxed(&hy_tracking, true);
 	return follow_with(e, cell);
 }

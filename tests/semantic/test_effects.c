@@ -373,6 +373,21 @@ static void clean_up_comes_before_the_next_run(void **state)
 	assert_int_equal(fx.drops, 1);
 }
 
+/* What ended it was no run: there is nothing more to clean up after. */
+static void one_that_ends_is_cleaned_up_once(void **state)
+{
+	struct world *w = *state;
+	struct fx fx;
+
+	fx_init(w, &fx, show_two);
+	fx.c[0] = fx.c[1] = source(w, 1);
+	fx.self = hyphae_effect_with(w->graph, run, &fx, drop, clean_up);
+	assert_non_null(fx.self);
+	assert_int_equal(hyphae_cell_complete(fx.c[0]), 0);
+	assert_log(fx.log, "1+1,x,1+1,x");
+	assert_int_equal(fx.drops, 1);
+}
+
 static void it_pauses(void **state)
 {
 	struct world *w = *state;
@@ -541,6 +556,7 @@ int main(void)
 		CASE(it_ends_with_all_that_it_read),
 		CASE(one_that_reads_nothing_runs_once),
 		CASE(clean_up_comes_before_the_next_run),
+		CASE(one_that_ends_is_cleaned_up_once),
 		CASE(it_pauses),
 		CASE(one_made_in_another_has_its_own_reads),
 		CASE(it_has_its_place_among_subscribers),
