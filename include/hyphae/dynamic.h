@@ -96,7 +96,8 @@ hyphae_computed_at(struct hyphae_graph *graph, const struct hyphae_type *type,
  *  - A write to what it reads has it called again, in the next wave: if that
  *    never ends, the wave limit ends it (-ELOOP).
  *  - Without memory to follow what it read, -ENOMEM is its error, and it may
- *    miss changes of that until it is called again.
+ *    miss changes of that until it is called again: for what it followed
+ *    before, which it does not lose; after its first call there is none.
  *  - What it makes is the caller's; cells that are made in it each time belong
  *    to a scope that `cleanup` disposes.
  *  - For tools it is a cell with the operator "effect", whose fires are calls.
