@@ -117,27 +117,41 @@ struct hyphae_cell *hyphae_cell_ref(struct hyphae_cell *handle)
 	return result;
 }
 
+static inline int unref(struct hy_graph *g, struct hy_cell *c)
+{
+	uint32_t *users = hy_users(c);
+
+	/* Not what followers, scopes and the like hold: yours are gone. */
+	if (c->flags & F_DEAD || !*users)
+		return -ESTALE;
+	--*users;
+	hy_cell_give_back(g, c);
+	hy_bury(g);
+	return 0;
+}
+
+static NOINLINE int unref_shared(struct hy_graph *g, struct hy_cell *c,
+				 const struct hyphae_cell *handle)
+{
+	int r;
+
+	hy_lock(g);
+	r = hy_cell(handle) ? unref(g, c) : -ESTALE;
+	hy_unlock(g);
+	return r;
+}
+
 int hyphae_cell_unref(struct hyphae_cell *handle)
 {
 	struct hy_cell *c = hy_cell(handle);
 	struct hy_graph *g;
-	int r = -ESTALE;
 
 	if (!handle)
 		return 0;
 	if (!c)
 		return -ESTALE;
 	g = hy_graph_of(c);
-	hy_lock(g);
-	/* Not what followers, scopes and the like hold: yours are gone. */
-	if (hy_cell(handle) && !(c->flags & F_DEAD) && *hy_users(c)) {
-		--*hy_users(c);
-		hy_cell_give_back(g, c);
-		hy_bury(g);
-		r = 0;
-	}
-	hy_unlock(g);
-	return r;
+	return hy_shared(g) ? unref_shared(g, c, handle) : unref(g, c);
 }
 
 struct hyphae_cell *hy_cell_keep(struct hyphae_cell *handle)
