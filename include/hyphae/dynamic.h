@@ -88,9 +88,8 @@ hyphae_computed_at(struct hyphae_graph *graph, const struct hyphae_type *type,
  *  - `cleanup(ctx)` and `drop(ctx)` are those of a subscription
  *    (hyphae_subscription_options); what they read is not tracked.
  *    `cleanup` is called once for each call of the function.
- *  - What a subscriber or it has written in the wave under way it reads as
- *    written (hyphae_cell_get()); what is derived of that, and a call for it,
- *    come with the next wave.
+ *  - It reads what has settled: what it or a subscriber has written in the wave
+ *    under way comes with the next one (but untracked reads see it already).
  *  - Blocked (hyphae_subscription_block()) it loses calls: if that was the last
  *    one that it could get, it stays until it is ended.
  *  - A write to what it reads has it called again, in the next wave: if that

@@ -372,8 +372,8 @@ static int read_locked(struct hy_graph *g, struct hy_cell *c,
 
 	if (c->flags & F_EVENT && !(c->flags & F_ERROR))
 		return -ENODATA;
-	/* Functions of cells see what the other cells were computed from. */
-	if (c->flags & F_PENDING && !hy_guarded(g)) {
+	/* Who is called again for it sees what the others were computed from. */
+	if (c->flags & F_PENDING && !hy_guarded(g) && !hy_tracks(g)) {
 		batch = hy_batch_of(g);
 		if (batch)
 			entry = hy_log_find(&batch->log, c);

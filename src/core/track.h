@@ -39,6 +39,14 @@ static inline bool hy_tracked(void)
 	return unlikely(load_relaxed(&hy_tracking)) && hy_self.tracker;
 }
 
+/* Is what this thread reads of the graph noted? */
+static inline bool hy_tracks(const struct hy_graph *g)
+{
+	const struct hy_tracker *t = hy_self.tracker;
+
+	return t && t->graph == g && !t->untracked;
+}
+
 /* From here to the end this thread's reads are those of `t`. */
 void hy_track_begin(struct hy_tracker *t, struct hy_graph *g,
 		    struct hy_derived *d);

@@ -239,6 +239,43 @@ static void what_it_writes_it_reads_in_the_next_wave(void **state)
 	assert_log(fx.log, "2,1,0,3,2,1,0");
 }
 
+/* Writes 7 to c[0], and what it was. */
+static int write_and_back(struct fx *fx)
+{
+	int64_t was;
+
+	get(fx->c[1]);
+	hyphae_untracked_begin();
+	was = get(fx->c[0]);
+	hyphae_int64_set(fx->c[0], 7);
+	if (fx->inner)
+		fx->code = (int)get(fx->c[0]);
+	else
+		hyphae_int64_set(fx->c[0], was - 5);
+	hyphae_untracked_end();
+	return 0;
+}
+
+/* Between the two it is called: it would not be called again for the last. */
+static void what_is_written_and_taken_back_is_not_read(void **state)
+{
+	struct world *w = *state;
+	struct fx fx[3];
+
+	fx_init(w, &fx[0], write_and_back);
+	fx_init(w, &fx[1], show_two);
+	fx_init(w, &fx[2], write_and_back);
+	fx[0].inner = &fx[0];
+	fx[0].c[1] = fx[1].c[1] = fx[2].c[1] = source(w, 1);
+	fx[0].c[0] = fx[1].c[0] = fx[2].c[0] = source(w, 2);
+	for (int i = 0; i < 3; i++)
+		fx_start(&fx[i]);
+	put(fx[0].c[1], 2);
+	assert_int_equal(fx[0].code, 7);
+	assert_log(fx[1].log, "7+1,2+1,2+2");
+	assert_int_equal(get(fx[0].c[0]), 2);
+}
+
 static int count_up(struct fx *fx)
 {
 	return hyphae_int64_set(fx->c[0], get(fx->c[0]) + 1) < 0 ? -EIO : 0;
@@ -549,6 +586,7 @@ int main(void)
 		CASE(a_list_may_grow_and_shrink),
 		CASE(it_may_write),
 		CASE(what_it_writes_it_reads_in_the_next_wave),
+		CASE(what_is_written_and_taken_back_is_not_read),
 		CASE(an_endless_one_ends_at_the_wave_limit),
 		CASE(its_error_is_a_subscribers),
 		CASE(it_can_end_itself),

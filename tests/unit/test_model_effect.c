@@ -765,7 +765,7 @@ static int64_t m_peek(int sub, enum cell cell)
 static int64_t m_read(int sub, enum cell cell)
 {
 	m_mark(sub, cell);
-	return m_peek(sub, cell);
+	return mcells[cell].value;
 }
 
 static int64_t m_twice_a(int sub)
