@@ -47,10 +47,9 @@ static struct hy_sub_own *sub_own(struct hy_graph *g, struct hy_sub *s,
 	return own;
 }
 
-bool hy_heap_sub(struct hy_graph *g, struct hy_sub *s)
+bool hy_heap_sub_own(struct hy_graph *g, struct hy_sub *s)
 {
-	return likely(!(g->flags & HYPHAE_HEAP_CELLS)) ||
-	       sub_own(g, s, sizeof(*s));
+	return sub_own(g, s, sizeof(*s));
 }
 
 void hy_sub_drop(struct hy_graph *g, struct hy_sub *s)

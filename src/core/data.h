@@ -18,7 +18,12 @@
 void hy_owned_drop(struct hy_graph *g, struct hy_owned *owned);
 
 /* A block on the heap, if the graph wants that; false: no memory. */
-bool hy_heap_sub(struct hy_graph *g, struct hy_sub *s);
+bool hy_heap_sub_own(struct hy_graph *g, struct hy_sub *s);
+
+static inline bool hy_heap_sub(struct hy_graph *g, struct hy_sub *s)
+{
+	return likely(!(g->flags & HYPHAE_HEAP_CELLS)) || hy_heap_sub_own(g, s);
+}
 
 /* The context of a subscription that is over, and what it owns. */
 void hy_sub_drop(struct hy_graph *g, struct hy_sub *s);

@@ -22,12 +22,6 @@ struct hy_extra {
 	struct kept previous; /* HYPHAE_PREVIOUS: told last */
 };
 
-bool hy_extra_needed(const struct hyphae_subscription_options *options)
-{
-	return options->cleanup ||
-	       options->flags & (HYPHAE_ONCE | HYPHAE_PREVIOUS);
-}
-
 struct hy_extra *hy_extra_new(struct hy_graph *g,
 			      const struct hyphae_subscription_options *options)
 {

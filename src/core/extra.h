@@ -13,7 +13,12 @@
 struct hy_extra;
 
 /* Whether a subscription with these options needs one. */
-bool hy_extra_needed(const struct hyphae_subscription_options *options);
+static inline bool
+hy_extra_needed(const struct hyphae_subscription_options *options)
+{
+	return options->cleanup ||
+	       options->flags & (HYPHAE_ONCE | HYPHAE_PREVIOUS);
+}
 
 /* One with these options, or NULL. */
 struct hy_extra *

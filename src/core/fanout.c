@@ -444,14 +444,13 @@ HY_FRAME void hyphae_fanout_run(struct hyphae_fanout_call *f)
 
 /* ---- deliver: subscribers, in order of subscription ----------------- */
 
-bool hy_fired_room(struct hy_graph *g, size_t more)
+bool hy_fired_enlarge(struct hy_graph *g, size_t want)
 {
-	size_t want = g->nfired + g->nsubscribed + more;
 	struct hy_fired *fired;
 
-	fired = hy_reserve_in(g->region, g->fired, &g->fired_capacity, want,
+	fired = hy_enlarge_in(g->region, g->fired, &g->fired_capacity, want,
 			      sizeof(*fired));
-	if (!fired && want)
+	if (!fired)
 		return false;
 	g->fired = fired;
 	return true;

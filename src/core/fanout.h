@@ -81,7 +81,14 @@ static inline void hy_spread(struct hy_graph *g, struct hy_cell *c)
 }
 
 /* I7: room for `more` cells that get their first subscriber. */
-bool hy_fired_room(struct hy_graph *g, size_t more);
+bool hy_fired_enlarge(struct hy_graph *g, size_t want);
+
+static inline bool hy_fired_room(struct hy_graph *g, size_t more)
+{
+	size_t want = g->nfired + g->nsubscribed + more;
+
+	return likely(want <= g->fired_capacity) || hy_fired_enlarge(g, want);
+}
 
 /* I7: there is room. */
 static inline void hy_fired_add(struct hy_graph *g, struct hy_cell *c)

@@ -140,19 +140,13 @@ static bool chunk_add(struct hy_graph *graph, enum hy_chunk_kind kind)
 	return true;
 }
 
-/* One that is free, as it is; NULL: no memory, or the graph goes. */
-static inline void *slot_take(struct hy_graph *graph, enum hy_chunk_kind kind)
+/* One that was never used; NULL: no memory. */
+static NOINLINE uint64_t *slot_open(struct hy_graph *graph,
+				    enum hy_chunk_kind kind)
 {
-	uint64_t *slot = graph->free_slots[kind];
-	struct hy_chunk *chunk;
+	struct hy_chunk *chunk = graph->open_chunk[kind];
+	uint64_t *slot;
 
-	if (unlikely(graph->freeing))
-		return NULL;
-	if (likely(slot != NULL)) {
-		graph->free_slots[kind] = (void *)(uintptr_t)slot[1];
-		return slot;
-	}
-	chunk = graph->open_chunk[kind];
 	if (!chunk || chunk->used == chunk->slots) {
 		if (!chunk_add(graph, kind))
 			return NULL;
@@ -161,6 +155,20 @@ static inline void *slot_take(struct hy_graph *graph, enum hy_chunk_kind kind)
 	slot = (uint64_t *)((char *)chunk + HY_CHUNK_HEADER +
 			    (size_t)chunk->used * chunk->slot_bytes);
 	store_release(&chunk->used, chunk->used + 1);
+	return slot;
+}
+
+/* One that is free, as it is; NULL: no memory, or the graph goes. */
+static inline uint64_t *slot_take(struct hy_graph *graph,
+				  enum hy_chunk_kind kind)
+{
+	uint64_t *slot = graph->free_slots[kind];
+
+	if (unlikely(graph->freeing))
+		return NULL;
+	if (unlikely(!slot))
+		return slot_open(graph, kind);
+	graph->free_slots[kind] = (void *)(uintptr_t)slot[1];
 	return slot;
 }
 

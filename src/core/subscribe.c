@@ -50,9 +50,9 @@ static void sub_link(struct hy_graph *g, struct hy_sub *s, struct hy_cell *c)
 }
 
 /* Takes `extra`, if it is not NULL, except when it fails. */
-static struct hy_sub *sub_new(struct hy_graph *g, struct hy_cell *c,
-			      struct hy_extra *extra,
-			      const struct hyphae_subscription_options *options)
+static ALWAYS_INLINE struct hy_sub *
+sub_new(struct hy_graph *g, struct hy_cell *c, struct hy_extra *extra,
+	const struct hyphae_subscription_options *options)
 {
 	struct hy_sub *s;
 
@@ -208,16 +208,38 @@ static void wake_up(struct hy_graph *g, struct hy_sub *s)
 		hy_sub_bury(g, s);
 }
 
+/*
+ * What the cell holds, if `value`, and its end.  `wakes`: it is an event that
+ * was idle until now, so the wave tells what it says.
+ */
+static NOINLINE void tell_first(struct hy_graph *g, struct hy_sub *s,
+				struct hy_extra *extra, bool value, bool wakes)
+{
+	bool drainer = hy_drain_begin(g);
+
+	if (drainer && hy_queue_used(&g->queue))
+		wake_up(g, s);
+	if (!value && extra)
+		hy_extra_passed_over(extra, s->cell);
+	if (wakes && drainer)
+		value = false; /* the wave has told its error, too */
+	if (!(s->flags & SUB_DEAD) && (value || s->cell->flags & F_ENDED))
+		hy_catch_up(g, s, value);
+	if (drainer)
+		hy_drain_end(g, 0);
+	else
+		hy_bury(g);
+}
+
 /* The cell may have ended, or be dead by now. */
-static struct hyphae_subscription *
+static ALWAYS_INLINE struct hyphae_subscription *
 subscribe_locked(struct hy_graph *g, struct hyphae_cell *handle,
 		 struct hy_extra *extra,
 		 const struct hyphae_subscription_options *options)
 {
-	bool value = !(options->flags & HYPHAE_SKIP_INITIAL);
+	bool value = !(options->flags & HYPHAE_SKIP_INITIAL), wakes;
 	struct hyphae_subscription *result;
 	struct hy_cell *c = hy_cell(handle);
-	bool drainer, wakes;
 	struct hy_sub *s;
 
 	if (!c || c->flags & F_DEAD) {
@@ -233,29 +255,16 @@ subscribe_locked(struct hy_graph *g, struct hyphae_cell *handle,
 	result = hy_handle(s, s->id, HY_TAG_SUB);
 	hy_scope_add_sub(g, s);
 	if (likely(!value && !extra && !(c->flags & F_ENDED) &&
-		   !hy_queue_used(&g->queue))) {
-		hy_bury(g);
-		return result; /* there is nothing to tell it */
-	}
-	drainer = hy_drain_begin(g);
-	if (drainer && hy_queue_used(&g->queue))
-		wake_up(g, s);
-	if (!value && extra)
-		hy_extra_passed_over(extra, c);
-	if (wakes && drainer)
-		value = false; /* the wave has told its error, too */
-	if (!(s->flags & SUB_DEAD) && (value || c->flags & F_ENDED))
-		hy_catch_up(g, s, value);
-	if (drainer)
-		hy_drain_end(g, 0);
+		   !hy_queue_used(&g->queue)))
+		hy_bury(g); /* there is nothing to tell it */
 	else
-		hy_bury(g);
+		tell_first(g, s, extra, value, wakes);
 	return result;
 }
 
 #define KNOWN_FLAGS (HYPHAE_SKIP_INITIAL | HYPHAE_ONCE | HYPHAE_PREVIOUS)
 
-static struct hyphae_subscription *
+static ALWAYS_INLINE struct hyphae_subscription *
 subscribe(struct hyphae_cell *handle,
 	  const struct hyphae_subscription_options *options)
 {
@@ -285,7 +294,8 @@ subscribe(struct hyphae_cell *handle,
 }
 
 /* There is no subscription that would do so; errno says why. */
-static void drop_refused(const struct hyphae_subscription_options *options)
+static NOINLINE void
+drop_refused(const struct hyphae_subscription_options *options)
 {
 	int error = errno;
 
@@ -294,7 +304,8 @@ static void drop_refused(const struct hyphae_subscription_options *options)
 	errno = error;
 }
 
-static struct hyphae_subscription *
+/* Inline, so that options that are known are not looked at. */
+static ALWAYS_INLINE struct hyphae_subscription *
 subscribe_or_drop(struct hyphae_cell *cell,
 		  const struct hyphae_subscription_options *options)
 {
@@ -353,25 +364,37 @@ hyphae_subscribe_sized(struct hyphae_cell *cell,
 	return subscribe_or_drop(cell, &options);
 }
 
+static inline int give_back(struct hy_graph *g, struct hy_sub *s)
+{
+	if (s->flags & SUB_DEAD)
+		return -ESTALE;
+	hy_sub_give_back(g, s);
+	hy_bury(g);
+	return 0;
+}
+
+static NOINLINE int give_back_shared(struct hy_graph *g, struct hy_sub *s,
+				     const struct hyphae_subscription *handle)
+{
+	int r;
+
+	hy_lock(g);
+	r = hy_sub_of(handle) ? give_back(g, s) : -ESTALE;
+	hy_unlock(g);
+	return r;
+}
+
 int hyphae_unsubscribe(struct hyphae_subscription *handle)
 {
 	struct hy_sub *s = hy_sub_of(handle);
 	struct hy_graph *g;
-	int r = -ESTALE;
 
 	if (!handle)
 		return 0;
 	if (!s)
 		return -ESTALE;
 	g = load_relaxed(&hy_chunk_of(s)->graph);
-	hy_lock(g);
-	if (hy_sub_of(handle) && !(s->flags & SUB_DEAD)) {
-		hy_sub_give_back(g, s);
-		hy_bury(g);
-		r = 0;
-	}
-	hy_unlock(g);
-	return r;
+	return hy_shared(g) ? give_back_shared(g, s, handle) : give_back(g, s);
 }
 
 /* Is it being called, and not by a call that this thread is inside of? */

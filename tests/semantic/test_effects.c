@@ -11,7 +11,7 @@
 FN(half, in[0] / 2);
 FN(plus, in[0] + in[1]);
 
-/* What an effect is called with. */
+/* What an effect is called with.  Static, for what the teardown calls. */
 struct fx {
 	struct world *world;
 	int (*fn)(struct fx *fx);
@@ -87,7 +87,7 @@ static void fx_start_two(struct world *w, struct fx *fx)
 static void runs_at_once_and_for_each_change(void **state)
 {
 	struct world *w = *state;
-	struct fx fx;
+	static struct fx fx;
 
 	fx_start_two(w, &fx);
 	assert_log(fx.log, "1+2");
@@ -105,7 +105,7 @@ static void runs_at_once_and_for_each_change(void **state)
 static void a_batch_is_one_run(void **state)
 {
 	struct world *w = *state;
-	struct fx fx;
+	static struct fx fx;
 
 	fx_start_two(w, &fx);
 	begin_batch(w);
@@ -122,7 +122,7 @@ static void sees_nothing_half(void **state)
 {
 	struct world *w = *state;
 	struct hyphae_cell *s = source(w, 2);
-	struct fx fx;
+	static struct fx fx;
 
 	fx_init(w, &fx, show_two);
 	fx.c[0] = s;
@@ -145,7 +145,7 @@ static int show_branch(struct fx *fx)
 static void follows_only_what_it_read_last(void **state)
 {
 	struct world *w = *state;
-	struct fx fx;
+	static struct fx fx;
 
 	fx_init(w, &fx, show_branch);
 	fx.c[0] = source(w, 1);
@@ -176,7 +176,7 @@ static int show_sum(struct fx *fx)
 static void a_list_may_grow_and_shrink(void **state)
 {
 	struct world *w = *state;
-	struct fx fx;
+	static struct fx fx;
 	size_t i;
 
 	fx_init(w, &fx, show_sum);
@@ -203,7 +203,7 @@ static void it_may_write(void **state)
 {
 	struct world *w = *state;
 	struct log *log;
-	struct fx fx;
+	static struct fx fx;
 
 	fx_init(w, &fx, write_other);
 	fx.c[0] = source(w, 1);
@@ -229,7 +229,7 @@ static int count_down(struct fx *fx)
 static void what_it_writes_it_reads_in_the_next_wave(void **state)
 {
 	struct world *w = *state;
-	struct fx fx;
+	static struct fx fx;
 
 	fx_init(w, &fx, count_down);
 	fx.c[0] = source(w, 2);
@@ -260,7 +260,7 @@ static int write_and_back(struct fx *fx)
 static void what_is_written_and_taken_back_is_not_read(void **state)
 {
 	struct world *w = *state;
-	struct fx fx[3];
+	static struct fx fx[3];
 
 	fx_init(w, &fx[0], write_and_back);
 	fx_init(w, &fx[1], show_two);
@@ -284,7 +284,7 @@ static int count_up(struct fx *fx)
 static void an_endless_one_ends_at_the_wave_limit(void **state)
 {
 	struct world *w = *state;
-	struct fx fx;
+	static struct fx fx;
 
 	fx_init(w, &fx, count_up);
 	fx.c[0] = source(w, 0);
@@ -301,7 +301,7 @@ static int fail_at_seven(struct fx *fx)
 static void its_error_is_a_subscribers(void **state)
 {
 	struct world *w = *state;
-	struct fx fx;
+	static struct fx fx;
 
 	fx_init(w, &fx, fail_at_seven);
 	fx.c[0] = source(w, 1);
@@ -320,7 +320,7 @@ static int detach_at_seven(struct fx *fx)
 static void it_can_end_itself(void **state)
 {
 	struct world *w = *state;
-	struct fx fx;
+	static struct fx fx;
 
 	fx_init(w, &fx, detach_at_seven);
 	fx.c[0] = source(w, 1);
@@ -343,7 +343,7 @@ static int unsubscribe_itself(struct fx *fx)
 static void it_can_be_ended_in_its_function(void **state)
 {
 	struct world *w = *state;
-	struct fx fx;
+	static struct fx fx;
 
 	fx_init(w, &fx, unsubscribe_itself);
 	fx.c[0] = source(w, 1);
@@ -360,7 +360,7 @@ static void it_can_be_ended_in_its_function(void **state)
 static void it_ends_with_all_that_it_read(void **state)
 {
 	struct world *w = *state;
-	struct fx fx;
+	static struct fx fx;
 
 	fx_start_two(w, &fx);
 	assert_int_equal(hyphae_cell_complete(fx.c[0]), 0);
@@ -383,7 +383,7 @@ static int read_nothing(struct fx *fx)
 static void one_that_reads_nothing_runs_once(void **state)
 {
 	struct world *w = *state;
-	struct fx fx;
+	static struct fx fx;
 
 	fx_init(w, &fx, read_nothing);
 	fx.c[0] = source(w, 1);
@@ -396,7 +396,7 @@ static void one_that_reads_nothing_runs_once(void **state)
 static void clean_up_comes_before_the_next_run(void **state)
 {
 	struct world *w = *state;
-	struct fx fx;
+	static struct fx fx;
 
 	fx_init(w, &fx, show_two);
 	fx.c[0] = source(w, 1);
@@ -414,7 +414,7 @@ static void clean_up_comes_before_the_next_run(void **state)
 static void one_that_ends_is_cleaned_up_once(void **state)
 {
 	struct world *w = *state;
-	struct fx fx;
+	static struct fx fx;
 
 	fx_init(w, &fx, show_two);
 	fx.c[0] = fx.c[1] = source(w, 1);
@@ -428,7 +428,7 @@ static void one_that_ends_is_cleaned_up_once(void **state)
 static void it_pauses(void **state)
 {
 	struct world *w = *state;
-	struct fx fx;
+	static struct fx fx;
 
 	fx_start_two(w, &fx);
 	assert_int_equal(hyphae_subscription_pause(fx.self), 0);
@@ -454,7 +454,7 @@ static int start_inner(struct fx *fx)
 static void one_made_in_another_has_its_own_reads(void **state)
 {
 	struct world *w = *state;
-	struct fx outer, inner;
+	static struct fx outer, inner;
 
 	fx_init(w, &inner, show_two);
 	fx_init(w, &outer, start_inner);
@@ -479,7 +479,7 @@ static void it_has_its_place_among_subscribers(void **state)
 	struct world *w = *state;
 	struct log *all = log_new(w, NULL, NULL);
 	struct hyphae_cell *c = source(w, 1);
-	struct fx fx[2];
+	static struct fx fx[2];
 
 	for (int i = 0; i < 2; i++) {
 		fx_init(w, &fx[i], show_two);
@@ -499,7 +499,7 @@ static void a_scope_ends_it(void **state)
 {
 	struct world *w = *state;
 	struct hyphae_scope *scope = hyphae_scope_new(w->graph);
-	struct fx fx;
+	static struct fx fx;
 
 	fx_init(w, &fx, show_two);
 	fx.c[0] = source(w, 1);
@@ -520,7 +520,7 @@ static void it_wakes_what_it_reads(void **state)
 	struct world *w = *state;
 	struct hyphae_cell *s = source(w, 2);
 	struct node *n = derive(w, half, s);
-	struct fx fx;
+	static struct fx fx;
 
 	assert_int_equal(hyphae_cell_set_lazy(n->cell), 0);
 	fx_init(w, &fx, show_two);
@@ -559,7 +559,7 @@ static void reads_of_other_graphs_subscribers_are_not_its(void **state)
 	struct hyphae_graph *other = hyphae_graph_new(
 		w->kind == THREAD_SAFE ? 0 : HYPHAE_SINGLE_THREAD);
 	struct hyphae_subscription *s;
-	struct fx fx;
+	static struct fx fx;
 
 	fx_init(w, &fx, write_elsewhere);
 	fx.c[0] = source(w, 1);
