@@ -108,6 +108,47 @@ int hy_batch_begin(struct hy_graph *g)
 	return begin(g, hy_thread_of(g));
 }
 
+/*
+ * The thread ends: so do its batches, with all that was written.  The problem
+ * is told first: until then the graph cannot be freed.  What that calls may end
+ * the batch itself, or open others, which are ended the next time.
+ */
+static void end_left_open(struct hy_graph *g)
+{
+	struct hy_batch *batch;
+
+	hy_lock(g);
+	hy_problem(g, NULL, -ECANCELED,
+		   "A thread has ended with a batch or frame open, which was "
+		   "ended for it.");
+	batch = hy_batch_of(g);
+	if (batch) {
+		batch->depth = 1;
+		if (batch->frame)
+			hy_frame_close(g, batch);
+		else
+			hy_batch_end(g, batch);
+	}
+	hy_unlock(g);
+}
+
+static void end_batches(void)
+{
+	unsigned int count = 0;
+
+	for (struct hy_batch *b = hy_self.thread.batches; b; b = b->next)
+		count++;
+	while (count-- && hy_self.thread.batches)
+		end_left_open(hy_self.thread.batches->graph);
+}
+
+void hy_lock_to_open(struct hy_graph *g)
+{
+	if (hy_shared(g)) /* a single-threaded graph has its batches itself */
+		hy_mind_end(HY_LEFT_BATCHES, end_batches);
+	hy_lock(g);
+}
+
 static NOINLINE int begin_shared(struct hy_graph *g)
 {
 	int r;

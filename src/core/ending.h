@@ -8,20 +8,23 @@
 
 #include "core/sync.h"
 
-void hy_mind_end_now(void);
+/*
+ * In the order in which they are ended: scopes first, so that what subscribers
+ * make belongs to none.
+ */
+enum hy_left_open {
+	HY_LEFT_SCOPES,
+	HY_LEFT_BATCHES,
+	HY_LEFT_KINDS,
+};
 
-static inline void hy_mind_end(void)
-{
-	if (unlikely(!hy_self.minded))
-		hy_mind_end_now();
-}
+void hy_mind_end_now(enum hy_left_open what, void (*end)(void));
 
-/* hy_lock(), by who is about to open something. */
-static inline void hy_lock_to_open(struct hy_graph *g)
+/* `end` ends all that this thread has open of the kind. */
+static inline void hy_mind_end(enum hy_left_open what, void (*end)(void))
 {
-	if (hy_shared(g)) /* a single-threaded graph has its batches itself */
-		hy_mind_end();
-	hy_lock(g);
+	if (unlikely(!(hy_self.minded & 1u << what)))
+		hy_mind_end_now(what, end);
 }
 
 #endif

@@ -14,6 +14,7 @@
 #include "core/ending.h"
 #include "core/release.h"
 #include "core/slab.h"
+#include "core/wave.h"
 #include "time/alarm.h"
 
 enum item_kind { ITEM_CELL, ITEM_SUB, ITEM_TIMER, ITEM_CHILD, ITEM_CALL };
@@ -218,6 +219,25 @@ struct hyphae_scope *hyphae_scope_new(struct hyphae_graph *handle)
 	return handle_of(scope);
 }
 
+/*
+ * The problem is told first: until then the graph cannot be freed.  What that
+ * calls may leave the scope itself.
+ */
+static void end_scopes(void)
+{
+	while (hy_self.scope) {
+		struct hyphae_scope *scope = handle_of(hy_self.scope);
+		struct hy_graph *g = graph_of(hy_self.scope);
+
+		hy_lock(g);
+		hy_problem(g, NULL, -ECANCELED,
+			   "A thread has ended in a scope, which was left for "
+			   "it.");
+		hy_unlock(g);
+		hyphae_scope_leave(scope);
+	}
+}
+
 int hyphae_scope_enter(struct hyphae_scope *handle)
 {
 	struct hy_scope *scope = scope_of(handle);
@@ -238,20 +258,10 @@ int hyphae_scope_enter(struct hyphae_scope *handle)
 		scope->outer = hy_self.scope;
 		hy_self.scope = scope;
 		g->entered_scopes++;
-		hy_mind_end();
+		hy_mind_end(HY_LEFT_SCOPES, end_scopes);
 	}
 	hy_unlock(g);
 	return r;
-}
-
-struct hy_graph *hy_scope_graph(const struct hyphae_scope *handle)
-{
-	return graph_of(scope_of(handle));
-}
-
-struct hyphae_scope *hy_scope_entered(void)
-{
-	return hy_self.scope ? handle_of(hy_self.scope) : NULL;
 }
 
 int hyphae_scope_leave(struct hyphae_scope *handle)

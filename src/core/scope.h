@@ -33,11 +33,6 @@ static inline void hy_scope_add_sub(struct hy_graph *g, struct hy_sub *s)
 		hy_scope_add_sub_in(g, s);
 }
 
-/* The one that this thread has entered last, or NULL. */
-struct hyphae_scope *hy_scope_entered(void);
-/* Of one that is there. */
-struct hy_graph *hy_scope_graph(const struct hyphae_scope *scope);
-
 struct hy_alarm;
 void hy_scope_add_timer(struct hy_graph *g, struct hy_alarm *alarm);
 

@@ -43,7 +43,7 @@ struct hy_self {
 	struct hy_watcher *watcher; /* its block of records; watch.c */
 	struct hy_anchor anchor;
 	uint32_t draining;     /* shared graphs whose drainer it is */
-	bool minded;	       /* its end will be seen to; ending.h */
+	uint32_t minded;       /* what its end will be seen to; ending.h */
 	struct hy_turn *turns; /* calls that it makes, beside waves */
 	/* Scopes whose disposal would nest too deep; scope.c. */
 	struct hy_scope *later, *later_last;

@@ -4,7 +4,6 @@
 
 #include "core/batch.h"
 #include "core/drain.h"
-#include "core/ending.h"
 #include "time/clocks.h"
 
 static HY_FRAME void probe_frame(struct hy_graph *g, uint64_t number,

@@ -55,7 +55,8 @@ static inline int64_t value(struct hyphae_cell *cell)
 }
 
 /* Give the graph back: nothing but `cells` and `subs` may be left in it. */
-static inline void end_graph(struct hyphae_graph *graph, size_t cells, size_t subs)
+static inline void end_graph(struct hyphae_graph *graph, size_t cells,
+			     size_t subs)
 {
 	struct hyphae_graph_counts counts;
 
