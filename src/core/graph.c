@@ -133,6 +133,7 @@ static void forget(struct hy_graph *g)
 	hy_free(g->attention.cells);
 	hy_free(g->wanted.cells);
 	hy_free(g->reads.cells);
+	hy_free(g->read_set.reads);
 	hy_free(g->needed.cells);
 	hy_queue_done(&g->queue);
 	if (g->spare_batch) {

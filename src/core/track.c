@@ -21,8 +21,9 @@ void hy_track_begin(struct hy_tracker *t, struct hy_graph *g,
 	t->edges = d->fan_in->edges;
 	t->expected = d->fan_in->count;
 	t->from = g->reads.count;
-	t->matched = t->nextra = t->numbered = t->untracked = 0;
+	t->matched = t->nextra = t->in_set = t->untracked = 0;
 	t->no_memory = t->unsettled = t->idle = false;
+	t->again[0] = t->again[1] = NULL;
 	hy_self.tracker = t;
 }
 
@@ -70,36 +71,71 @@ static inline bool among(const struct hy_tracker *t, const struct hy_cell *c,
 	return false;
 }
 
+/*
+ * Where there are many, they are in a set of the graph's as well, of which less
+ * than half is in use.  What is of another epoch is as good as not there: so
+ * the set is never cleared, and a run inside this one may make it forget, but
+ * not say of a cell that it was read.
+ */
+static struct hy_read *place_of(const struct hy_tracker *t,
+				const struct hy_cell *c)
+{
+	const struct hy_read_set *set = &t->graph->read_set;
+	uint64_t hash = (uintptr_t)c * 0x9e3779b97f4a7c15u;
+	size_t at = (hash >> 32) & (set->room - 1);
+
+	while (set->reads[at].epoch == t->epoch && set->reads[at].cell != c)
+		at = (at + 1) & (set->room - 1);
+	return &set->reads[at];
+}
+
+/* Room for `count`, and nothing of this run is in the set. */
+static bool set_begin(struct hy_tracker *t, size_t count)
+{
+	struct hy_read_set *set = &t->graph->read_set;
+	size_t room = set->room ? set->room : 64;
+	struct hy_read *reads;
+
+	while (room / 2 <= count)
+		room *= 2;
+	if (room > set->room) {
+		reads = hy_zalloc_in(t->graph->region, room * sizeof(*reads));
+		if (!reads)
+			return false;
+		hy_free(set->reads);
+		set->reads = reads;
+		set->room = room;
+	}
+	t->epoch = ++set->epoch;
+	t->in_set = 0;
+	return true;
+}
+
 /* False without memory. */
-static bool number(struct hy_tracker *t)
+static bool fill_set(struct hy_tracker *t)
 {
 	uint32_t count = nreads(t);
 
-	for (uint32_t i = t->numbered; i < count; i++) {
-		struct hy_cold *cold = hy_cold_made(read_at(t, i));
+	if ((!t->in_set || t->graph->read_set.room / 2 <= count) &&
+	    !set_begin(t, count))
+		return false;
+	for (; t->in_set < count; t->in_set++) {
+		const struct hy_cell *c = read_at(t, t->in_set);
 
-		if (!cold)
-			return false;
-		cold->read_at = i;
-		t->numbered = i + 1;
+		*place_of(t, c) = (struct hy_read){c, t->epoch};
 	}
 	return true;
 }
 
-/*
- * A few are looked through; where there are more, each cell knows the place
- * where it was read, which others may write too: the place tells.
- */
+/* A few are looked through. */
 #define FEW 8
 static bool noted(struct hy_tracker *t, const struct hy_cell *c)
 {
 	uint32_t count = nreads(t);
-	const struct hy_cold *cold;
 
-	if (count <= FEW || !number(t))
+	if (count <= FEW || !fill_set(t))
 		return among(t, c, count);
-	cold = hy_cold_of(c);
-	return cold && cold->read_at < count && read_at(t, cold->read_at) == c;
+	return place_of(t, c)->epoch == t->epoch;
 }
 
 /* Was it among what was read last?  Functions often read a cell again. */
@@ -132,8 +168,11 @@ bool hy_track_quickly(struct hy_tracker *t, struct hy_cell *c)
 {
 	struct hy_graph *g;
 
-	if (noted_lately(t, c)) /* and has settled then */
+	if (noted_lately(t, c)) { /* and has settled then */
+		t->again[1] = t->again[0];
+		t->again[0] = c;
 		return true;
+	}
 	g = hy_graph_of(c);
 	if (t->graph != g || t->untracked)
 		return true;
@@ -153,7 +192,7 @@ static void leave_once(struct hy_tracker *t)
 	struct hy_list *reads = &t->graph->reads;
 	uint32_t count = t->nextra;
 
-	t->numbered = 0; /* a run inside this one has written there */
+	t->in_set = 0; /* a run inside this one has written there */
 	t->nextra = 0;
 	for (uint32_t i = 0; i < count; i++) {
 		struct hy_cell *c = hy_track_extra(t)[i];

@@ -24,7 +24,10 @@ struct hy_tracker {
 	uint32_t matched, expected;
 	size_t from;
 	uint32_t nextra;
-	uint32_t numbered;  /* of all of them, so many know their place */
+	uint32_t in_set; /* so many of all of them are in graph->read_set, */
+	uint64_t epoch;	 /* with that */
+	/* Two that were noted and read again, which functions often do more. */
+	const struct hy_cell *again[2];
 	uint32_t untracked; /* hyphae_untracked_begin() */
 	bool no_memory;
 	bool unsettled; /* read something that was yet to be computed */
@@ -94,15 +97,16 @@ static inline void hy_track_resume(struct hy_tracker *t)
 }
 
 /*
- * In a tracked run: the cell is read, and it is the next input of the last run.
- * That has been settled: it lies lower, or was seen to before this run began.
+ * In a tracked run: the cell is read, and it is the next input of the last run,
+ * or one that was noted already.  Both have been settled: the former lies
+ * lower, or was seen to before this run began.
  */
 static inline bool hy_track_expected(struct hy_tracker *t,
 				     const struct hy_cell *c)
 {
 	if (t->matched == t->expected || t->edges[t->matched].input != c ||
 	    t->untracked || load_relaxed(&c->flags) & F_QUEUED)
-		return false;
+		return c == t->again[0] || c == t->again[1];
 	t->matched++;
 	return true;
 }

@@ -164,11 +164,22 @@ struct hy_cold {
 		uint32_t log_index;
 		uint32_t settled; /* of a derived cell: settle.c */
 	};
-	uint32_t read_at;	/* where a tracked run noted it; track.c */
 	struct hy_error *error; /* F_ERROR, of a source */
 	struct hy_owned *owned; /* hyphae_cell_own(), last first */
 	struct hy_box *spare;	/* a box or two for the next values */
 	uint64_t stamp;		/* last pass in which a watcher saw it fire */
+};
+
+/* The cells that a tracked run has read, where there are many; track.c. */
+struct hy_read {
+	const struct hy_cell *cell;
+	uint64_t epoch; /* of the run; never twice in a graph */
+};
+
+struct hy_read_set {
+	struct hy_read *reads;
+	size_t room; /* a power of two, or 0 */
+	uint64_t epoch;
 };
 
 struct hy_owned {
@@ -501,9 +512,10 @@ struct hy_graph {
 	uint32_t making;       /* functions under way that make cells */
 	struct hy_list wanted; /* settle.c: cells that must, no references */
 	struct hy_list reads;  /* track.c: new ones of runs under way, held */
-	uint32_t want_epoch;   /* tells one settling from another */
-	uint32_t outer_epoch;  /* of the outermost of them */
-	uint32_t raises;       /* heights have grown so often */
+	struct hy_read_set read_set;
+	uint32_t want_epoch;  /* tells one settling from another */
+	uint32_t outer_epoch; /* of the outermost of them */
+	uint32_t raises;      /* heights have grown so often */
 
 	/* I6: what died and is not freed yet, oldest first; see release.c */
 	struct hy_cell *dead_cells, **dead_cells_end;
@@ -573,7 +585,7 @@ struct hy_chunk {
 
 _Static_assert(sizeof(struct hy_cell) == 64, "a cell is a cache line");
 _Static_assert(sizeof(struct hy_derived) == 128, "two cache lines");
-_Static_assert(sizeof(struct hy_cold) == 72, "a block of malloc() wastes none");
+_Static_assert(sizeof(struct hy_cold) == 64, "a cache line");
 _Static_assert(offsetof(struct hy_cold, no_text) == sizeof(struct hy_label),
 	       "the text follows the label");
 _Static_assert(sizeof(struct hy_sub) == 64, "a subscription is a cache line");
