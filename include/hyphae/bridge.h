@@ -28,8 +28,8 @@
  * inputs, input.h) one after the other, by post or at once, as the wave limit
  * of the graph it would leave says is dropped, and that is -ELOOP: a problem of
  * that graph and of those from which it came on the same thread, and what the
- * hyphae_cell_set() there returns that began it.  Completion and terminal errors are never
- * dropped.
+ * hyphae_cell_set() there returns that began it.  Completion and terminal
+ * errors are never dropped.
  *
  * Without memory for a crossing what had to cross waits, -ENOMEM is a problem
  * of the first graph, and the next signal between the two graphs takes it

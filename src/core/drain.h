@@ -89,9 +89,7 @@ void hy_bury_now(struct hy_graph *g);
 
 static inline void hy_bury(struct hy_graph *g)
 {
-	if (unlikely(g->dead_cells || g->dead_subs ||
-		     hy_queue_used(&g->queue) || g->more.count ||
-		     g->attention.count))
+	if (unlikely(g->left || hy_queue_used(&g->queue)))
 		hy_bury_now(g);
 }
 

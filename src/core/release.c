@@ -122,7 +122,7 @@ void hy_cut_end(struct hy_graph *g, struct hy_cut *from)
 	}
 }
 
-static void sub_unlink(struct hy_graph *g, struct hy_sub *s)
+static inline void sub_unlink(struct hy_graph *g, struct hy_sub *s)
 {
 	struct hy_cell *c = s->cell;
 

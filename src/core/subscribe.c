@@ -52,7 +52,7 @@ static void sub_link(struct hy_graph *g, struct hy_sub *s, struct hy_cell *c)
 /* Takes `extra`, if it is not NULL, except when it fails. */
 static ALWAYS_INLINE struct hy_sub *
 sub_new(struct hy_graph *g, struct hy_cell *c, struct hy_extra *extra,
-	const struct hyphae_subscription_options *options)
+	struct hyphae_subscription_options options)
 {
 	struct hy_sub *s;
 
@@ -61,9 +61,9 @@ sub_new(struct hy_graph *g, struct hy_cell *c, struct hy_extra *extra,
 	s = hy_slot_new(g, HY_CHUNK_SUBSCRIPTION);
 	if (!s)
 		return NULL;
-	s->fn = options->fn;
-	s->ctx = options->ctx;
-	s->drop = options->drop;
+	s->fn = options.fn;
+	s->ctx = options.ctx;
+	s->drop = options.drop;
 	if (extra) {
 		s->ctx = extra;
 		s->flags = SUB_EXTRA;
@@ -235,9 +235,9 @@ static NOINLINE void tell_first(struct hy_graph *g, struct hy_sub *s,
 static ALWAYS_INLINE struct hyphae_subscription *
 subscribe_locked(struct hy_graph *g, struct hyphae_cell *handle,
 		 struct hy_extra *extra,
-		 const struct hyphae_subscription_options *options)
+		 struct hyphae_subscription_options options)
 {
-	bool value = !(options->flags & HYPHAE_SKIP_INITIAL), wakes;
+	bool value = !(options.flags & HYPHAE_SKIP_INITIAL), wakes;
 	struct hyphae_subscription *result;
 	struct hy_cell *c = hy_cell(handle);
 	struct hy_sub *s;
@@ -266,19 +266,21 @@ subscribe_locked(struct hy_graph *g, struct hyphae_cell *handle,
 
 static ALWAYS_INLINE struct hyphae_subscription *
 subscribe(struct hyphae_cell *handle,
-	  const struct hyphae_subscription_options *options)
+	  struct hyphae_subscription_options options)
 {
 	struct hyphae_subscription *result;
 	struct hy_cell *c = hy_cell(handle);
 	struct hy_extra *extra = NULL;
 	struct hy_graph *g;
 
-	if (!c || !options->fn || options->flags & ~(unsigned int)KNOWN_FLAGS) {
+	if (!c || !options.fn || options.flags & ~(unsigned int)KNOWN_FLAGS) {
 		errno = handle && !c ? ESTALE : EINVAL;
 		return NULL;
 	}
-	if (hy_extra_needed(options)) {
-		extra = hy_extra_new(hy_graph_of(c), options);
+	if (hy_extra_needed(&options)) {
+		struct hyphae_subscription_options copy = options;
+
+		extra = hy_extra_new(hy_graph_of(c), &copy);
 		if (!extra) {
 			errno = ENOMEM;
 			return NULL;
@@ -294,25 +296,24 @@ subscribe(struct hyphae_cell *handle,
 }
 
 /* There is no subscription that would do so; errno says why. */
-static NOINLINE void
-drop_refused(const struct hyphae_subscription_options *options)
+static NOINLINE void drop_refused(void (*drop)(void *ctx), void *ctx)
 {
 	int error = errno;
 
-	if (options->drop)
-		options->drop(options->ctx);
+	if (drop)
+		drop(ctx);
 	errno = error;
 }
 
-/* Inline, so that options that are known are not looked at. */
+/* Inline and by value, so that options lie in registers. */
 static ALWAYS_INLINE struct hyphae_subscription *
 subscribe_or_drop(struct hyphae_cell *cell,
-		  const struct hyphae_subscription_options *options)
+		  struct hyphae_subscription_options options)
 {
 	struct hyphae_subscription *result = subscribe(cell, options);
 
 	if (unlikely(!result))
-		drop_refused(options);
+		drop_refused(options.drop, options.ctx);
 	return result;
 }
 
@@ -323,7 +324,7 @@ hyphae_subscribe_with(struct hyphae_cell *cell, hyphae_subscriber_fn fn,
 	struct hyphae_subscription_options options = {
 		.fn = fn, .ctx = ctx, .drop = drop, .flags = flags};
 
-	return subscribe_or_drop(cell, &options);
+	return subscribe_or_drop(cell, options);
 }
 
 /* Of the first header that had options. */
@@ -358,10 +359,10 @@ hyphae_subscribe_sized(struct hyphae_cell *cell,
 	       size < sizeof(options) ? size : sizeof(options));
 	if (any_unknown(given, size)) {
 		errno = EINVAL;
-		drop_refused(&options);
+		drop_refused(options.drop, options.ctx);
 		return NULL;
 	}
-	return subscribe_or_drop(cell, &options);
+	return subscribe_or_drop(cell, options);
 }
 
 static inline int give_back(struct hy_graph *g, struct hy_sub *s)
