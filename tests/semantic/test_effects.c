@@ -191,6 +191,9 @@ static void a_list_may_grow_and_shrink(void **state)
 	put(fx.c[2], 5);
 	assert_log(fx.log, "1,63,64,2,6");
 	assert_int_equal(targets(fx.c[63]), 0);
+	put(fx.c[0], 63);
+	put(fx.c[40], 2);
+	assert_log(fx.log, "1,63,64,2,6,69,70");
 }
 
 static int write_other(struct fx *fx)
