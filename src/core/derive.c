@@ -327,7 +327,7 @@ static struct hy_derived *derived_new(struct hy_graph *g,
 	d->fn = order->fn;
 	d->ctx = order->ctx;
 	if (d->cell.flags & F_NARY)
-		d->fan_in = hy_fan_in_new(g, d, count, room ? room : 1);
+		d->fan_in = hy_fan_in_new(g, d, count, room ? room : 2);
 	ok = !(d->cell.flags & F_NARY) || d->fan_in;
 	g->nsignals += (d->cell.flags & F_SIGNALS) != 0;
 	if (order->lazy && ok) {
