@@ -3,7 +3,6 @@
 #include "core/node.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "core/data.h"
@@ -18,6 +17,7 @@
 #include "core/slab.h"
 #include "core/track.h"
 #include "core/value.h"
+#include "core/view.h"
 #include "core/wave.h"
 
 /* I7: room in the queue and the eager stack for what is about to exist. */
@@ -52,178 +52,6 @@ static int check_inputs(struct hy_graph *g, struct hyphae_cell *const *inputs,
 			return -ENOMEM;
 	}
 	return 0;
-}
-
-/* ---- what the first computation sees ---------------------------------- */
-
-/*
- * The inputs as they are when the cell is made.  The function runs without
- * the lock, and if another thread drains, the inputs may change meanwhile: so
- * it gets copies, and afterwards we see whether it has to run again.
- */
-struct seen {
-	struct hy_cell copy;	/* its box is referenced, */
-	struct hy_error *error; /* and its error, */
-	struct hy_cell *cell;	/* and itself */
-};
-
-struct view {
-	size_t count;
-	struct seen *inputs;
-	struct seen one; /* inputs, when there is one */
-};
-
-static bool view_init(struct view *view, struct hyphae_cell *const *inputs,
-		      size_t count)
-{
-	view->count = count;
-	view->inputs = &view->one;
-	if (count > 1)
-		view->inputs =
-			hy_alloc_in(hy_graph_of(hy_cell(inputs[0]))->region,
-				    count * sizeof(*view->inputs));
-	if (!view->inputs)
-		return false;
-	for (size_t i = 0; i < count; i++) {
-		struct seen *seen = &view->inputs[i];
-
-		/* Now: the function may change the caller's array. */
-		seen->cell = hy_cell(inputs[i]);
-		seen->copy = *seen->cell;
-		seen->error = NULL;
-		if (seen->copy.flags & F_ERROR)
-			seen->error = hy_error_ref(hy_error_of(seen->cell));
-		seen->cell->refs++;
-		if (seen->copy.flags & F_BOXED && seen->copy.word)
-			hy_box_ref(hy_box_of(seen->copy.word));
-		/* An event that is over is not there to be computed from. */
-		if (seen->copy.flags & F_EVENT && !(seen->copy.flags & F_ERROR))
-			seen->copy.flags |= F_NONE;
-	}
-	return true;
-}
-
-static void view_done(struct hy_graph *g, struct view *view)
-{
-	for (size_t i = 0; i < view->count; i++) {
-		struct hy_cell *copy = &view->inputs[i].copy;
-
-		if (copy->flags & F_BOXED && copy->word)
-			hy_box_put(g, copy->type, hy_box_of(copy->word));
-		hy_error_unref(view->inputs[i].error);
-		hy_cell_put(g, view->inputs[i].cell);
-	}
-	if (view->inputs != &view->one)
-		hy_free(view->inputs);
-}
-
-/* Whether the function will run: all inputs have values. */
-static bool view_complete(const struct view *view)
-{
-	for (size_t i = 0; i < view->count; i++)
-		if (view->inputs[i].copy.flags & F_NO_VALUE)
-			return false;
-	return true;
-}
-
-/*
- * Let the cell look at the copies of the values; at the inputs themselves
- * where their errors and ends are what matters, which the lock protects.
- */
-static void view_show(struct view *view, struct hy_derived *d)
-{
-	bool copies = view_complete(view) && !(d->cell.flags & F_SIGNALS);
-	struct hy_edge *edges = hy_edges(d);
-	struct hy_fan_in *in = d->fan_in;
-
-	for (uint32_t i = 0; i < view->count; i++) {
-		struct hy_cell *copy = &view->inputs[i].copy;
-		uint32_t brought = copy->flags & F_NONE ? 0 : MARK_VALUE;
-
-		edges[i].input = copies ? copy : view->inputs[i].cell;
-		if (!(d->cell.flags & F_NARY))
-			break;
-		in->values[i] = hy_value_of(copy);
-		if (copy->flags & F_NO_VALUE) {
-			in->marks[i] |= MARK_WITHOUT;
-			in->without++;
-		}
-		if (copy->flags & F_ENDED) {
-			in->marks[i] |= MARK_ENDED;
-			in->ended++;
-			brought |= MARK_END;
-		}
-		if (brought && d->cell.flags & F_SIGNALS)
-			hy_news_add(d, i, brought);
-	}
-}
-
-/* The marks that the input's fan-outs keep up to date from now on. */
-static void note_state(struct hy_derived *d)
-{
-	const struct hy_cell *input = d->one.input;
-	uint32_t marks = 0;
-
-	if (input->flags & (F_NO_VALUE | F_EVENT))
-		marks |= F_BLOCKED;
-	if (input->flags & F_ENDED)
-		marks |= F_INPUT_ENDED;
-	hy_flags_set(&d->cell, marks, 0);
-}
-
-/* What has come since the copy was made: MARK_VALUE, MARK_END, both or 0. */
-static uint32_t news_since(const struct seen *seen)
-{
-	const struct hy_cell *copy = &seen->copy, *input = seen->cell;
-	uint32_t news = 0, state = F_NO_VALUE;
-
-	if (input->flags & F_EVENT)
-		state = F_ERROR;
-	else if (input->word != copy->word)
-		news |= MARK_VALUE;
-	if ((input->flags & state) != (copy->flags & state) ||
-	    (input->flags & F_ERROR && hy_error_of(input) != seen->error))
-		news |= MARK_VALUE;
-	if ((input->flags & F_ENDED) != (copy->flags & F_ENDED))
-		news |= MARK_END;
-	return news;
-}
-
-/*
- * Let the cell follow the inputs.  Returns what has come since the copies were
- * made, of all inputs: MARK_VALUE, MARK_END, both or 0.
- */
-static uint32_t view_link(struct hy_graph *g, struct view *view,
-			  struct hy_derived *d)
-{
-	struct hy_edge *edges = hy_edges(d);
-	struct hy_fan_in *in = d->fan_in;
-	uint32_t any = 0;
-
-	if (d->cell.flags & F_SIGNALS)
-		hy_news_clear(d);
-	if (d->cell.flags & F_NARY) {
-		memset(in->marks, 0, in->count);
-		in->without = in->ended = 0;
-	}
-	for (uint32_t i = 0; i < view->count; i++) {
-		const struct seen *seen = &view->inputs[i];
-		uint32_t news = news_since(seen);
-
-		hy_edge_link(g, &edges[i], d, seen->cell);
-		any |= news;
-		if (!(d->cell.flags & F_NARY)) {
-			note_state(d);
-			break;
-		}
-		hy_fan_in_begin(d, i);
-		if (!(d->cell.flags & F_SIGNALS))
-			continue;
-		hy_news_remove(d, i);
-		if (news)
-			hy_news_add(d, i, news);
-	}
-	return any;
 }
 
 /* ---- making --------------------------------------------------------------- */
@@ -401,7 +229,7 @@ static void forget_inputs(struct hy_derived *d)
 }
 
 /* It has its first value: let it be seen, and follow its inputs. */
-static struct hyphae_cell *publish(struct hy_graph *g, struct view *view,
+static struct hyphae_cell *publish(struct hy_graph *g, struct hy_view *view,
 				   struct hy_derived *d,
 				   const struct hy_order *order, int outcome)
 {
@@ -417,7 +245,7 @@ static struct hyphae_cell *publish(struct hy_graph *g, struct view *view,
 	if (d->cell.flags & F_ENDED)
 		forget_inputs(d);
 	else
-		news = view_link(g, view, d);
+		news = hy_view_link(g, view, d);
 	handle = made(g, d, order->hidden);
 	/* Whoever drains takes it along; if nobody does, we do. */
 	if (news)
@@ -449,7 +277,7 @@ static struct hyphae_cell *make_simple(struct hy_graph *g, struct hy_derived *d,
 			d->one.input = NULL;
 		} else {
 			hy_edge_link(g, &d->one, d, input);
-			note_state(d);
+			hy_view_state(d);
 		}
 		handle = made(g, d, hidden);
 		hy_outcome_first(g, d, outcome);
@@ -463,21 +291,21 @@ static struct hyphae_cell *make_static(struct hy_graph *g, struct hy_derived *d,
 				       const struct hy_order *order)
 {
 	struct hyphae_cell *handle;
-	struct view view;
+	struct hy_view view;
 	int outcome;
 
 	if (g->drainer == hy_thread_of(g) && !(d->cell.flags & F_NARY) &&
 	    !(hy_cell(order->inputs[0])->flags & F_EVENT))
 		return make_simple(g, d, hy_cell(order->inputs[0]),
 				   order->hidden);
-	if (!view_init(&view, order->inputs, order->count)) {
+	if (!hy_view_init(&view, order->inputs, order->count)) {
 		discard(g, d);
 		return NULL;
 	}
-	view_show(&view, d);
+	hy_view_show(&view, d);
 	outcome = hy_compute_first(g, d);
 	handle = publish(g, &view, d, order, outcome);
-	view_done(g, &view);
+	hy_view_done(g, &view);
 	return handle;
 }
 
