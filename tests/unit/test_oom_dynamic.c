@@ -416,91 +416,6 @@ static void events(void **state)
 	} while (n++ < asked);
 }
 
-struct watcher {
-	struct garden *garden;
-	int64_t seen;
-	unsigned int runs, drops;
-};
-
-static int watch_leaves(void *ctx)
-{
-	struct watcher *w = ctx;
-
-	w->runs++;
-	return count_leaves(&w->seen, w->garden);
-}
-
-static void watcher_gone(void *ctx)
-{
-	((struct watcher *)ctx)->drops++;
-}
-
-/*
- * What it followed before it follows still, so it is called again for that;
- * one without memory in its first call may follow nothing.
- */
-static void an_effect(void **state)
-{
-	unsigned long n = 0, asked;
-
-	(void)state;
-	do {
-		struct watcher w = {.garden = NULL};
-		struct garden g;
-		int r;
-
-		plant(&g, 0);
-		w.garden = &g;
-		asked = hy_alloc_count();
-		hy_alloc_fail_after(n);
-		g.sub = hyphae_effect_with(g.graph, watch_leaves, &w,
-					   watcher_gone, watcher_gone);
-		hy_alloc_fail_after(0);
-		asked = hy_alloc_count() - asked;
-		if (!g.sub) {
-			assert_int_equal(w.runs, 0);
-			assert_int_equal(w.drops, 1);
-		} else {
-			assert_int_equal(w.runs, 1);
-			r = hyphae_unsubscribe(g.sub);
-			assert_int_equal(r, 0);
-			assert_int_equal(w.drops, 2); /* one is the clean-up */
-		}
-		g.sub = NULL;
-		clear(&g);
-	} while (n++ < asked);
-}
-
-static void an_effect_in_a_wave(void **state)
-{
-	unsigned long n = 0, asked;
-
-	(void)state;
-	do {
-		struct watcher w = {.garden = NULL};
-		struct garden g;
-		int r;
-
-		plant(&g, 0);
-		w.garden = &g;
-		g.sub = hyphae_effect_with(g.graph, watch_leaves, &w, NULL,
-					   NULL);
-		assert_non_null(g.sub);
-		asked = hy_alloc_count();
-		hy_alloc_fail_after(n);
-		r = hyphae_int64_set(g.many, LEAVES);
-		hy_alloc_fail_after(0);
-		asked = hy_alloc_count() - asked;
-		assert_true(r == 0 || r == -ENOMEM);
-		assert_true(w.runs == 2 || r == -ENOMEM);
-		assert_int_equal(hyphae_int64_set(g.many, LEAVES - 1), 0);
-		assert_int_equal(w.seen, LEAVES - 1);
-		assert_int_equal(hyphae_int64_set(g.leaf[LEAVES - 2], 5), 0);
-		assert_int_equal(w.seen, LEAVES + 3);
-		clear(&g);
-	} while (n++ < asked);
-}
-
 /* A steady state asks for nothing: neither re-linking nor switching of leaves. */
 static void no_allocation_when_settled(void **state)
 {
@@ -533,8 +448,6 @@ int main(void)
 		cmocka_unit_test(becoming_lazy),
 		cmocka_unit_test(hooks),
 		cmocka_unit_test(events),
-		cmocka_unit_test(an_effect),
-		cmocka_unit_test(an_effect_in_a_wave),
 		cmocka_unit_test(no_allocation_when_settled),
 	};
 

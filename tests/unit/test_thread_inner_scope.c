@@ -104,6 +104,23 @@ static void *enter_and_leave(void *ctx)
 	return NULL;
 }
 
+/* A switch_map of which the thread has entered what it made, in `body`. */
+static struct hyphae_cell *switch_beside(void *(*body)(void *ctx),
+					 pthread_t *thread,
+					 struct hyphae_cell **ret_outer)
+{
+	struct hyphae_cell *cell;
+
+	begin(0);
+	*ret_outer = hyphae_int64_new(graph, 0);
+	cell = hyphae_switch_map(*ret_outer, &hyphae_int64, make, NULL);
+	assert_non_null(cell);
+	assert_int_equal(pthread_barrier_init(&step, NULL, 2), 0);
+	start(thread, body, NULL);
+	pthread_barrier_wait(&step);
+	return cell;
+}
+
 static void x05_released_by_who_leaves(void **state)
 {
 	struct hyphae_cell *outer, *cell;
@@ -112,13 +129,7 @@ static void x05_released_by_who_leaves(void **state)
 
 	(void)state;
 	WATCH();
-	begin(0);
-	outer = hyphae_int64_new(graph, 0);
-	cell = hyphae_switch_map(outer, &hyphae_int64, make, NULL);
-	assert_non_null(cell);
-	assert_int_equal(pthread_barrier_init(&step, NULL, 2), 0);
-	start(&thread, enter_and_leave, NULL);
-	pthread_barrier_wait(&step);
+	cell = switch_beside(enter_and_leave, &thread, &outer);
 	assert_int_equal(hyphae_int64_set(outer, 1), 0);
 	assert_int_equal(live_cells(), 4 + 2 * MADE);
 	assert_int_equal(released, 0);
@@ -156,13 +167,7 @@ static void x05_released_by_who_ends(void **state)
 
 	(void)state;
 	WATCH();
-	begin(0);
-	outer = hyphae_int64_new(graph, 0);
-	cell = hyphae_switch_map(outer, &hyphae_int64, make, NULL);
-	assert_non_null(cell);
-	assert_int_equal(pthread_barrier_init(&step, NULL, 2), 0);
-	start(&thread, enter_and_end, NULL);
-	pthread_barrier_wait(&step);
+	cell = switch_beside(enter_and_end, &thread, &outer);
 	assert_int_equal(hyphae_cell_unref(cell), 0);
 	assert_int_equal(released, 0);
 	pthread_barrier_wait(&step);
