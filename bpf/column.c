@@ -88,8 +88,7 @@ const struct column columns[] = {
 		       NULL,
 		       "writes of the value it held: the wave stopped there"},
 	[FIRES] = {"FIRES", 9, 2, COLUMN_NUMBER, "fires", of_fires, NULL,
-		   "times that it changed, an error included, and told its "
-		   "targets"},
+		   "times that it changed, an error included, and told it"},
 	[REFIRES] = {"REFIRES", 9, 11, COLUMN_NUMBER, "refires", of_refires,
 		     NULL, "fires beyond the first in one pass: redundant"},
 	[RATIO] = {"REFIRE%", 8, 3, COLUMN_RATIO, "refire_ratio", of_ratio,

@@ -332,19 +332,13 @@ static void help_row(FILE *file, const struct option_row *row)
 }
 
 /* In lines of at most 80. */
+/* In the order of the table, with what JSON calls it. */
 static void help_columns(FILE *file)
 {
-	char titles[256], *at = titles, *end;
-
-	column_list(titles, sizeof(titles));
-	fputs("\nColumns: ", file);
-	while (strlen(at) > 70) {
-		for (end = at + 70; *end != ' ';)
-			end--;
-		fprintf(file, "%.*s\n         ", (int)(end - at), at);
-		at = end + 1;
-	}
-	fprintf(file, "%s.\n", at);
+	fputs("\nColumns, and their names in JSON:\n", file);
+	for (size_t i = 0; table_columns[i]; i++)
+		fprintf(file, "  %-8s %-15s %s\n", table_columns[i]->title,
+			table_columns[i]->json, table_columns[i]->help);
 }
 
 void options_help(FILE *file)

@@ -123,6 +123,30 @@ static void help_names_every_option(void **test)
 	free(text);
 }
 
+static void help_explains_every_column(void **test)
+{
+	char *text = NULL, line[128];
+	const char *title;
+	size_t size;
+	FILE *file = open_memstream(&text, &size);
+
+	(void)test;
+	options_help(file);
+	fclose(file);
+	for (size_t i = 0; table_columns[i]; i++) {
+		snprintf(line, sizeof(line), "\n  %s ",
+			 table_columns[i]->title);
+		title = strstr(text, line);
+		assert_non_null(title);
+		snprintf(line, sizeof(line), "%.*s",
+			 (int)strcspn(title + 1, "\n"), title + 1);
+		assert_non_null(strstr(line, table_columns[i]->json));
+		assert_non_null(strstr(line, table_columns[i]->help));
+		assert_true(strlen(line) <= 80);
+	}
+	free(text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -131,6 +155,7 @@ int main(void)
 		cmocka_unit_test(json_shows_all_and_files_are_plain),
 		cmocka_unit_test(what_cannot_be_is_refused_by_name),
 		cmocka_unit_test(help_names_every_option),
+		cmocka_unit_test(help_explains_every_column),
 	};
 
 	return cmocka_run_group_tests_name("top: options", tests, NULL, NULL);
