@@ -97,11 +97,12 @@ HYPHAE_API struct hyphae_cell *hyphae_filter_at(struct hyphae_cell *input,
  *
  *	return hyphae_error(-ERANGE, "%d is more than %d", n, limit);
  *
- * The cell holds the code and the message; a subscriber that returns it has
- * both told to the graph's problem function.  The result is negative and
- * stands for code and message, so hand it on as it is, at once: it is not the
- * code, and the message is lost when this thread calls hyphae_error() again
- * or the result is not returned.  A code that is not -1 to -HYPHAE_ERRNO_MAX
+ * The cell holds the code and the message; a subscriber or timer that returns
+ * it has both told to the graph's problem function (a parallel one to the
+ * pool's); a loop that ends with it returns the code.  The result is negative
+ * and stands for code and message, so hand it on as it is, at once: it is not
+ * the code, and the message is lost when this thread calls hyphae_error()
+ * again or the result is not returned.  A code that is not -1 to -HYPHAE_ERRNO_MAX
  * becomes -EINVAL.  A copy function that returns it keeps the code only.
  */
 HYPHAE_API int hyphae_error(int code, const char *format, ...)

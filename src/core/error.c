@@ -74,3 +74,14 @@ int hy_failure(int result, const char **ret_message)
 		*ret_message = last.message;
 	return hy_failure_code(result);
 }
+
+int hy_failure_text(char *text, size_t size, const char *who, int result,
+		    const char *rest)
+{
+	const char *message;
+	int code = hy_failure(result, &message);
+
+	snprintf(text, size, "%s returned error %d (%s)%s%s%s", who, code,
+		 strerror(-code), *message ? ": " : "", message, rest);
+	return code;
+}

@@ -126,27 +126,24 @@ void hy_spread_slowly(struct hy_graph *g, struct hy_cell *c)
 
 static NOINLINE void returned(struct hy_graph *g, struct hy_sub *s, int r)
 {
-	char text[160 + HYPHAE_NAME_MAX + HYPHAE_MESSAGE_MAX];
+	char who[64 + HYPHAE_NAME_MAX], text[HY_FAILURE_TEXT_MAX];
 	const struct hy_cell *c = s->cell;
-	const char *message;
 
 	if (r > 0) {
 		if (!(s->flags & SUB_DEAD))
 			hy_sub_end(g, s);
 		return;
 	}
-	r = hy_failure(r, &message);
+	snprintf(who, sizeof(who), "Subscriber #%llu of cell #%llu%s%s",
+		 (unsigned long long)s->id, (unsigned long long)c->id,
+		 *c->name ? " " : "", c->name);
+	r = hy_failure_text(text, sizeof(text), who, r,
+			    "; the others are called all the same.");
 	/* A first call beside the drainer is nobody's write. */
 	if (!g->result && g->drainer == hy_thread_of(g)) {
 		g->result = r;
 		g->left = true;
 	}
-	snprintf(text, sizeof(text),
-		 "Subscriber #%llu of cell #%llu%s%s returned error %d%s%s; "
-		 "the others are called all the same.",
-		 (unsigned long long)s->id, (unsigned long long)c->id,
-		 *c->name ? " " : "", c->name, r, *message ? ": " : "",
-		 message);
 	hy_problem(g, s->cell, r, text);
 }
 

@@ -119,6 +119,13 @@ static inline void hy_word_put(struct hy_graph *g,
  */
 int hy_failure(int result, const char **ret_message);
 int hy_failure_code(int result);
+/*
+ * The sentence that tells a problem function: "WHO returned error -5
+ * (Input/output error): MESSAGE", and `rest`.  Returns the code.
+ */
+#define HY_FAILURE_TEXT_MAX (192 + HYPHAE_NAME_MAX + HYPHAE_MESSAGE_MAX)
+int hy_failure_text(char *text, size_t size, const char *who, int result,
+		    const char *rest);
 
 /*
  * An error with one reference; when there is no memory that of -ENOMEM.  In

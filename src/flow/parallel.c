@@ -128,11 +128,11 @@ static void parallel_left(void *ctx)
 
 /* ---- calls ------------------------------------------------------------------------ */
 
-static void report(struct hy_parallel *p, int code)
+static void report(struct hy_parallel *p, int result)
 {
-	struct hyphae_problem problem = {.code = code, .cell_id = p->cell_id};
+	struct hyphae_problem problem = {.cell_id = p->cell_id};
 	hyphae_problem_fn fn;
-	char text[96];
+	char who[64], text[HY_FAILURE_TEXT_MAX];
 	void *ctx;
 
 	pthread_mutex_lock(&p->pool->lock);
@@ -141,9 +141,10 @@ static void report(struct hy_parallel *p, int code)
 	pthread_mutex_unlock(&p->pool->lock);
 	if (!fn)
 		return;
-	snprintf(text, sizeof(text),
-		 "A parallel subscriber returned error %d; it is called on.",
-		 code);
+	snprintf(who, sizeof(who), "A parallel subscriber of cell #%llu",
+		 (unsigned long long)p->cell_id);
+	problem.code = hy_failure_text(text, sizeof(text), who, result,
+				       "; it is called on.");
 	problem.message = text;
 	fn(&problem, ctx);
 }

@@ -88,15 +88,16 @@ void hy_alarm_end(struct hy_graph *g, struct hy_alarm *alarm)
 
 static void returned(struct hy_graph *g, struct hy_alarm *alarm, int r)
 {
-	char text[96];
+	char who[48], text[HY_FAILURE_TEXT_MAX];
 
 	if (r == HYPHAE_DETACH) {
 		hy_timer_disarm(g, &alarm->timer);
 		alarm->ended = true;
 		return;
 	}
-	snprintf(text, sizeof(text), "A timer (number %llu) returned error %d.",
-		 (unsigned long long)alarm->id, r);
+	snprintf(who, sizeof(who), "Timer #%llu",
+		 (unsigned long long)alarm->id);
+	r = hy_failure_text(text, sizeof(text), who, r, ".");
 	hy_problem(g, NULL, r, text);
 }
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "core/value.h"
 #include "time/shelf.h"
 
 #define EVENTS_AT_ONCE 16
@@ -233,7 +234,8 @@ static int ready(struct hy_loop *loop, const struct epoll_event *event)
 	if (watch->graph)
 		r = hyphae_graph_dispatch(watch->graph);
 	else
-		r = watch->fn(watch->fd, event->events, watch->ctx);
+		r = hy_failure_code(
+			watch->fn(watch->fd, event->events, watch->ctx));
 	/* The table may have moved, and the place be another's. */
 	watch = &loop->watches[at];
 	if (r == HYPHAE_DETACH && !watch->graph && watch->serial == serial &&

@@ -125,7 +125,8 @@ static void er_message_of_a_subscriber(void **state)
 	assert_int_equal(hyphae_int64_set(a, 2), -EIO);
 	assert_int_equal(w->problems, 1);
 	assert_int_equal(w->problem_code, -EIO);
-	assert_non_null(strstr(w->problem, "error -5: cannot use 2;"));
+	assert_non_null(strstr(w->problem,
+			       "error -5 (Input/output error): cannot use 2;"));
 }
 
 static int copy_fails(void *to, const void *from)

@@ -35,6 +35,7 @@ struct room {
 	char text[512]; /* "5a 10b": when and who */
 	unsigned int problems;
 	int code;
+	char problem[128];
 };
 
 static inline uint64_t now(struct room *room)
@@ -67,6 +68,7 @@ static inline void problem(const struct hyphae_problem *problem, void *ctx)
 
 	room->problems++;
 	room->code = problem->code;
+	snprintf(room->problem, sizeof(room->problem), "%s", problem->message);
 }
 
 static inline void build(struct room *room, unsigned int flags)
@@ -130,6 +132,7 @@ struct tick {
 	unsigned int stop_at; /* stop itself in this call */
 	int stopped;	      /* what that said */
 	int result;
+	const char *message; /* of the result */
 	int64_t start_after; /* start `child` so long after, if it is there */
 	struct tick *child;
 	struct hyphae_cell *cell; /* count up */
@@ -163,7 +166,8 @@ static inline int on_tick(const struct hyphae_timer_event *event, void *ctx)
 		hyphae_int64_get(tick->cell, &value);
 		hyphae_int64_set(tick->cell, value + 1);
 	}
-	return tick->result;
+	return tick->message ? hyphae_error(tick->result, "%s", tick->message)
+			     : tick->result;
 }
 
 static inline void start(struct tick *tick, struct room *room, const char *name,

@@ -433,6 +433,14 @@ static void detaches_and_fails(void **state)
 	assert_int_equal(leaves.drops, 1);
 	assert_int_equal(room->problems, 2);
 	assert_int_equal(room->code, -EIO);
+	assert_non_null(strstr(room->problem,
+			       " returned error -5 (Input/output error)."));
+	fails.result = -ERANGE;
+	fails.message = "three is too many";
+	advance(room, 5);
+	assert_int_equal(room->problems, 3);
+	assert_int_equal(room->code, -ERANGE);
+	assert_non_null(strstr(room->problem, ": three is too many."));
 	hyphae_timer_stop(fails.timer);
 }
 

@@ -26,6 +26,7 @@ struct yard {
 	unsigned int calls, ticks;
 	unsigned int events;
 	int result;
+	bool tells; /* with a message, for which a loop has no use */
 	int (*hook)(struct yard *yard);
 	int hook_said;
 };
@@ -41,7 +42,8 @@ static int on_pipe(int fd, unsigned int events, void *ctx)
 		yard->events |= 1u << 31;
 	if (yard->hook)
 		yard->hook_said = yard->hook(yard);
-	return yard->result;
+	return yard->tells ? hyphae_error(yard->result, "no use")
+			   : yard->result;
 }
 
 static int on_tick(const struct hyphae_timer_event *event, void *ctx)
@@ -129,15 +131,18 @@ static void detaches_and_fails(void **state)
 	struct yard *yard = *state;
 
 	assert_int_equal(add_pipe(yard), 0);
-	fill(yard, 3);
+	fill(yard, 4);
 	yard->result = -EIO;
 	assert_int_equal(run_once(yard, -1), -EIO);
 	assert_int_equal(hyphae_loop_run(yard->loop), -EIO);
+	yard->tells = true;
+	assert_int_equal(run_once(yard, -1), -EIO);
+	yard->tells = false;
 	yard->result = HYPHAE_DETACH;
 	assert_int_equal(run_once(yard, -1), 1);
 	fill(yard, 1);
 	assert_int_equal(run_once(yard, 0), 0);
-	assert_int_equal(yard->calls, 3);
+	assert_int_equal(yard->calls, 4);
 	assert_int_equal(hyphae_loop_remove_fd(yard->loop, yard->pipe[0]),
 			 -ENOENT);
 }

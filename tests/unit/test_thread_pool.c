@@ -17,6 +17,7 @@ struct worker {
 	bool overlap, out_of_order, after_end, after_drop;
 	int dropped;
 	int returns; /* what it returns for values */
+	bool tells;  /* with a message */
 	struct hyphae_pool *pool;
 	struct hyphae_parallel *self;
 	int result;
@@ -46,7 +47,9 @@ static int work(const struct hyphae_signal *signal, void *ctx)
 	}
 	add_signal(&w->t, signal);
 	__atomic_sub_fetch(&w->inside, 1, __ATOMIC_RELAXED);
-	return signal->terminal ? 0 : w->returns;
+	if (signal->terminal)
+		return 0;
+	return w->tells ? hyphae_error(w->returns, "no room") : w->returns;
 }
 
 static void work_dropped(void *ctx)
@@ -202,12 +205,14 @@ static void side_by_side_and_full(void **state)
 }
 
 static int problems, problem_code;
+static char problem_text[160];
 
 static void note_problem(const struct hyphae_problem *problem, void *ctx)
 {
 	(void)ctx;
 	problems++;
 	problem_code = problem->code;
+	snprintf(problem_text, sizeof(problem_text), "%s", problem->message);
 }
 
 static void what_subscribers_return(void **state)
@@ -215,7 +220,7 @@ static void what_subscribers_return(void **state)
 	struct hyphae_graph *graph = hyphae_graph_new(0);
 	struct hyphae_cell *cell = hyphae_int64_new(graph, 1);
 	struct hyphae_pool *pool = hyphae_pool_new(1);
-	struct worker fails = {.returns = -EIO};
+	struct worker fails = {.returns = -EIO, .tells = true};
 	struct worker leaves = {.returns = HYPHAE_DETACH};
 
 	(void)state;
@@ -234,6 +239,9 @@ static void what_subscribers_return(void **state)
 	assert_text(&fails.t, "1,2,T(-125 )");
 	assert_int_equal(problems, 2);
 	assert_int_equal(problem_code, -EIO);
+	assert_non_null(
+		strstr(problem_text,
+		       " returned error -5 (Input/output error): no room; it"));
 	end_graph(graph, 1, 0);
 }
 
