@@ -7,6 +7,8 @@
  *   contended_reader   how fast one reads a cell that another sets; ..._worst
  *                      is the worst round, which whoever else uses the
  *                      processors can spoil
+ *   ..._by_hand        the same of a value and a function behind a mutex:
+ *                      what of it is the machine's
  *
  * Each thread stays on one processor.  Alone and together take turns.
  *
@@ -26,6 +28,7 @@
 
 #include <hyphae/hyphae.h>
 
+#include "contended/by_hand.h"
 #include "lib/measure.h"
 #include "lib/options.h"
 #include "lib/result.h"
@@ -47,6 +50,7 @@ _Noreturn static void give_up(const char *what, int err)
 /* Of one thread. */
 struct worker {
 	struct hyphae_cell *cell;
+	struct by_hand *hand;
 	void (*run)(struct worker *worker);
 	int64_t value;
 	int64_t sum;
@@ -75,7 +79,21 @@ static void get_some(struct worker *worker)
 	}
 }
 
-static int64_t heard;
+static void set_some_by_hand(struct worker *worker)
+{
+	int i;
+
+	for (i = 0; i < AT_ONCE; i++)
+		by_hand_set(worker->hand, ++worker->value);
+}
+
+static void get_some_by_hand(struct worker *worker)
+{
+	int i;
+
+	for (i = 0; i < AT_ONCE; i++)
+		worker->sum += by_hand_get(worker->hand);
+}
 
 /* Called by one thread at a time, so a plain variable will do. */
 static int hear(const struct hyphae_signal *signal, void *ctx)
@@ -199,65 +217,93 @@ static void place(struct worker *workers, size_t count)
 		workers[i].processor = processor_of(i % there_are);
 }
 
-static void measure_cell(const struct effort *effort, bool json)
-{
-	struct worker workers[2] = {{.run = set_some}, {.run = set_some}};
-	struct rounds rounds = {.count = 0};
+struct contest {
+	const char *bench, *unit;
+	double target; /* 0: none */
+	void (*run[2])(struct worker *worker);
+	bool each;	   /* works on something of its own */
+	bool first;	   /* what counts is what the first gets done */
+	const char *worst; /* the name for the worst round, or NULL */
+};
+
+static const struct contest contests[] = {
+	{"contended_cell", "set", 0.5, {set_some, set_some}, .each = false},
+	{"contended_cell_by_hand",
+	 "set",
+	 0,
+	 {set_some_by_hand, set_some_by_hand},
+	 .each = false},
+	{"contended_graphs", "set", 1.8, {set_some, set_some}, .each = true},
+	{"contended_graphs_by_hand",
+	 "set",
+	 0,
+	 {set_some_by_hand, set_some_by_hand},
+	 .each = true},
+	{"contended_reader",
+	 "get",
+	 0.5,
+	 {get_some, set_some},
+	 .first = true,
+	 .worst = "contended_reader_worst"},
+	{"contended_reader_by_hand",
+	 "get",
+	 0,
+	 {get_some_by_hand, set_some_by_hand},
+	 .first = true},
+};
+#define CONTESTS (sizeof(contests) / sizeof(contests[0]))
+
+/* None shares a cache line with another. */
+struct side {
+	_Alignas(128) int64_t sum;
 	struct hyphae_graph *graph;
-	double alone;
+	struct hyphae_cell *cell;
+	struct by_hand hand;
+};
+
+static void contest_hold(const struct contest *contest,
+			 const struct effort *effort, struct side *sides,
+			 bool json)
+{
+	struct worker workers[2] = {{.run = contest->run[0]},
+				    {.run = contest->run[1]}};
+	struct rounds rounds = {.count = 0};
+	double alone, together;
 	size_t i;
 
-	workers[0].cell = workers[1].cell = cell_new(&graph, &heard);
+	for (i = 0; i < 2; i++) {
+		struct side *side = &sides[contest->each ? i : 0];
+
+		workers[i].cell = side->cell;
+		workers[i].hand = &side->hand;
+	}
 	place(workers, 2);
 	for (i = 0; i < effort->rounds; i++) {
 		alone = round_of(workers, 1, effort->round_ns);
+		together = round_of(workers, 2, effort->round_ns);
 		rounds_add(&rounds, alone,
-			   round_of(workers, 2, effort->round_ns));
+			   contest->first ? workers[0].rate : together);
 	}
-	rounds_tell(&rounds, "contended_cell", "set", 0.5, false, json);
-	hyphae_graph_free(graph);
+	rounds_tell(&rounds, contest->bench, contest->unit, contest->target,
+		    false, json);
+	if (contest->worst)
+		rounds_tell(&rounds, contest->worst, contest->unit,
+			    contest->target, true, json);
 }
 
-static void measure_graphs(const struct effort *effort, bool json)
+static void measure_all(const struct effort *effort, bool json)
 {
-	struct worker workers[2] = {{.run = set_some}, {.run = set_some}};
-	static _Alignas(128) int64_t sums[2][16];
-	struct rounds rounds = {.count = 0};
-	struct hyphae_graph *graphs[2];
-	double alone;
+	static struct side sides[2];
 	size_t i;
 
-	for (i = 0; i < 2; i++)
-		workers[i].cell = cell_new(&graphs[i], sums[i]);
-	place(workers, 2);
-	for (i = 0; i < effort->rounds; i++) {
-		alone = round_of(workers, 1, effort->round_ns);
-		rounds_add(&rounds, alone,
-			   round_of(workers, 2, effort->round_ns));
+	for (i = 0; i < 2; i++) {
+		sides[i].cell = cell_new(&sides[i].graph, &sides[i].sum);
+		by_hand_init(&sides[i].hand);
 	}
-	rounds_tell(&rounds, "contended_graphs", "set", 1.8, false, json);
+	for (i = 0; i < CONTESTS; i++)
+		contest_hold(&contests[i], effort, sides, json);
 	for (i = 0; i < 2; i++)
-		hyphae_graph_free(graphs[i]);
-}
-
-static void measure_reader(const struct effort *effort, bool json)
-{
-	struct worker workers[2] = {{.run = get_some}, {.run = set_some}};
-	struct rounds rounds = {.count = 0};
-	struct hyphae_graph *graph;
-	double alone;
-	size_t i;
-
-	workers[0].cell = workers[1].cell = cell_new(&graph, &heard);
-	place(workers, 2);
-	for (i = 0; i < effort->rounds; i++) {
-		alone = round_of(workers, 1, effort->round_ns);
-		round_of(workers, 2, effort->round_ns);
-		rounds_add(&rounds, alone, workers[0].rate);
-	}
-	rounds_tell(&rounds, "contended_reader", "get", 0.5, false, json);
-	rounds_tell(&rounds, "contended_reader_worst", "get", 0.5, true, json);
-	hyphae_graph_free(graph);
+		hyphae_graph_free(sides[i].graph);
 }
 
 /* ---- more and more threads ------------------------------------------------------ */
@@ -372,8 +418,6 @@ int main(int argc, char **argv)
 		return EXIT_SKIPPED;
 	}
 	result_head(json);
-	measure_cell(effort, json);
-	measure_graphs(effort, json);
-	measure_reader(effort, json);
+	measure_all(effort, json);
 	return EXIT_SUCCESS;
 }
