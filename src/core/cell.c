@@ -432,16 +432,19 @@ static NOINLINE int read_slowly(const struct hyphae_cell *handle,
 
 #define F_SLOW_READ (F_NO_VALUE | F_PENDING | F_BOXED | F_DEAD | F_EVENT)
 
-/* The cell, if what it holds is its word, and as it lies there. */
+/*
+ * The cell, if what it holds is its word, and as it lies there; and its flags.
+ */
 static inline struct hy_cell *plain_cell(const struct hyphae_cell *handle,
-					 const struct hyphae_type *type)
+					 const struct hyphae_type *type,
+					 uint32_t *ret_flags)
 {
 	struct hy_cell *c = hy_cell(handle);
 
-	if (unlikely(!c || load_relaxed(&c->type) != type ||
-		     load_relaxed(&c->flags) & F_SLOW_READ))
+	if (unlikely(!c || load_relaxed(&c->type) != type))
 		return NULL;
-	return c;
+	*ret_flags = load_relaxed(&c->flags);
+	return unlikely(*ret_flags & F_SLOW_READ) ? NULL : c;
 }
 
 /*
@@ -462,7 +465,8 @@ static NOINLINE int read_otherwise(const struct hyphae_cell *handle,
 				   const struct hyphae_type *type,
 				   void *ret_value)
 {
-	struct hy_cell *c = plain_cell(handle, type);
+	uint32_t flags;
+	struct hy_cell *c = plain_cell(handle, type, &flags);
 
 	if (hy_tracked() && c && ret_value &&
 	    hy_track_quickly(hy_self.tracker, c))
@@ -474,10 +478,11 @@ static ALWAYS_INLINE int read_cell(const struct hyphae_cell *handle,
 				   const struct hyphae_type *type, size_t size,
 				   void *ret_value)
 {
-	struct hy_cell *c = plain_cell(handle, type);
+	uint32_t flags;
+	struct hy_cell *c = plain_cell(handle, type, &flags);
+	struct hy_tracker *t = hy_self.tracker;
 
-	if (likely(c && ret_value &&
-		   (!hy_tracked() || hy_track_expected(hy_self.tracker, c))))
+	if (likely(c && ret_value && (!t || hy_track_expected(t, c, flags))))
 		return read_word(c, size, ret_value);
 	return read_otherwise(handle, type, ret_value);
 }

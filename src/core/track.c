@@ -10,28 +10,6 @@
 #include "core/settle.h"
 #include "core/wave.h"
 
-bool hy_tracking;
-
-void hy_track_begin(struct hy_tracker *t, struct hy_graph *g,
-		    struct hy_derived *d)
-{
-	t->outer = hy_self.tracker;
-	t->graph = g;
-	t->d = d;
-	t->edges = d->fan_in->edges;
-	t->expected = d->fan_in->count;
-	t->from = g->reads.count;
-	t->matched = t->nextra = t->in_set = t->untracked = 0;
-	t->no_memory = t->unsettled = t->idle = false;
-	t->again[0] = t->again[1] = NULL;
-	hy_self.tracker = t;
-}
-
-void hy_track_end(struct hy_tracker *t)
-{
-	hy_self.tracker = t->outer;
-}
-
 void hy_track_forget(struct hy_tracker *t)
 {
 	struct hy_list *reads = &t->graph->reads;
@@ -44,15 +22,21 @@ void hy_track_forget(struct hy_tracker *t)
 
 /* ---- what was read before ------------------------------------------------ */
 
+static inline uint32_t matched(const struct hy_tracker *t)
+{
+	return (uint32_t)(t->next - t->edges);
+}
+
 static uint32_t nreads(const struct hy_tracker *t)
 {
-	return t->matched + t->nextra;
+	return matched(t) + t->nextra;
 }
 
 static struct hy_cell *read_at(const struct hy_tracker *t, uint32_t i)
 {
-	return i < t->matched ? t->edges[i].input
-			      : hy_track_extra(t)[i - t->matched];
+	uint32_t before = matched(t);
+
+	return i < before ? t->edges[i].input : hy_track_extra(t)[i - before];
 }
 
 /* Among the last `count` of them? */
@@ -65,7 +49,7 @@ static inline bool among(const struct hy_tracker *t, const struct hy_cell *c,
 	for (i = t->nextra; i && count; count--)
 		if (extra[--i] == c)
 			return true;
-	for (i = t->matched; i && count; count--)
+	for (i = matched(t); i && count; count--)
 		if (t->edges[--i].input == c)
 			return true;
 	return false;
@@ -149,17 +133,18 @@ static void note(struct hy_tracker *t, struct hy_cell *c)
 {
 	struct hy_list *reads = &t->graph->reads;
 
-	if (t->matched < t->expected && t->edges[t->matched].input == c) {
-		t->matched++;
+	if (t->next != t->end && t->next->input == c) {
+		t->next++;
 		return;
 	}
 	if (noted(t, c))
 		return;
 	if (!hy_list_reserve(t->graph, reads, reads->count + 1)) {
-		t->no_memory = true;
+		t->marks |= TRACK_NO_MEMORY;
 		return;
 	}
-	t->expected = t->matched; /* what comes now is behind it */
+	t->expected = matched(t); /* what comes now is behind it */
+	t->end = t->next;
 	hy_list_add(reads, c);
 	t->nextra++;
 }
@@ -211,11 +196,11 @@ int hy_track_follow(struct hy_tracker *t, bool *ret_raised)
 
 	if (t->nextra)
 		leave_once(t);
-	if (t->nextra || t->matched < t->d->fan_in->count)
-		r = hy_relink(t->graph, t->d, t->matched, hy_track_extra(t),
+	if (t->nextra || matched(t) < t->d->fan_in->count)
+		r = hy_relink(t->graph, t->d, matched(t), hy_track_extra(t),
 			      t->nextra, ret_raised);
 	hy_track_forget(t);
-	return t->no_memory ? -ENOMEM : r;
+	return t->marks & TRACK_NO_MEMORY ? -ENOMEM : r;
 }
 
 void hy_track_read(struct hy_graph *g, struct hy_cell *c)
@@ -231,25 +216,32 @@ void hy_track_read(struct hy_graph *g, struct hy_cell *c)
 		if (hy_can_settle(g))
 			hy_wake_idle(g, c);
 		else
-			t->idle = true; /* following it wakes it */
+			t->marks |= TRACK_IDLE; /* following it wakes it */
 	}
 	if (!hy_is_unsettled(g, c))
 		return;
 	/* In a cycle it cannot, nor without memory: relink() sees to that. */
 	hy_self.tracker = NULL;
 	if (hy_raise(g, t->d, c) || !hy_settle(g, c))
-		t->unsettled = true;
+		t->marks |= TRACK_UNSETTLED;
 	hy_self.tracker = t;
 }
 
+/* Meanwhile nothing is expected. */
 void hyphae_untracked_begin(void)
 {
-	if (hy_self.tracker)
-		hy_self.tracker->untracked++;
+	struct hy_tracker *t = hy_self.tracker;
+
+	if (!t)
+		return;
+	t->untracked++;
+	t->end = t->next;
 }
 
 void hyphae_untracked_end(void)
 {
-	if (hy_self.tracker && hy_self.tracker->untracked)
-		hy_self.tracker->untracked--;
+	struct hy_tracker *t = hy_self.tracker;
+
+	if (t && t->untracked && --t->untracked == 0)
+		t->end = t->edges + t->expected;
 }

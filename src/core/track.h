@@ -11,35 +11,38 @@
 
 #include "core/sync.h"
 
+enum hy_track_marks {
+	TRACK_NO_MEMORY = 1,
+	TRACK_UNSETTLED = 2, /* read something that was yet to be computed */
+	TRACK_IDLE = 4,	     /* read something that was idle, and still is */
+};
+
 struct hy_tracker {
 	struct hy_tracker *outer; /* suspended meanwhile */
 	struct hy_graph *graph;
 	struct hy_derived *d;
 	/*
-	 * Reads that are the inputs of the last run so far, in order: that many
-	 * of those `expected`.  From there on they lie in graph->reads, held,
-	 * behind those of the runs that this one is in.
+	 * Reads that are the inputs of the last run so far, in order: the
+	 * edges up to `next`, which is expected now unless it is the end.
+	 * From there on they lie in graph->reads, held, behind those of the
+	 * runs that this one is in.
 	 */
+	const struct hy_edge *next, *end;
 	const struct hy_edge *edges;
-	uint32_t matched, expected;
 	size_t from;
-	uint32_t nextra;
-	uint32_t in_set; /* so many of all of them are in graph->read_set, */
-	uint64_t epoch;	 /* with that */
 	/* Two that were noted and read again, which functions often do more. */
 	const struct hy_cell *again[2];
+	uint32_t expected; /* edges; those of the last run, or those matched */
+	uint32_t nextra;
+	uint32_t in_set;    /* so many of all of them are in graph->read_set, */
+	uint32_t marks;	    /* TRACK_... */
 	uint32_t untracked; /* hyphae_untracked_begin() */
-	bool no_memory;
-	bool unsettled; /* read something that was yet to be computed */
-	bool idle;	/* read something that was idle, and still is */
+	uint64_t epoch;	    /* of graph->read_set */
 };
-
-/* Has there ever been a cell that tracks?  Then reading has to look here. */
-extern bool hy_tracking __attribute__((visibility("hidden")));
 
 static inline bool hy_tracked(void)
 {
-	return unlikely(load_relaxed(&hy_tracking)) && hy_self.tracker;
+	return unlikely(hy_self.tracker != NULL);
 }
 
 /* Is what this thread reads of the graph noted? */
@@ -51,9 +54,27 @@ static inline bool hy_tracks(const struct hy_graph *g)
 }
 
 /* From here to the end this thread's reads are those of `t`. */
-void hy_track_begin(struct hy_tracker *t, struct hy_graph *g,
-		    struct hy_derived *d);
-void hy_track_end(struct hy_tracker *t);
+static inline void hy_track_begin(struct hy_tracker *t, struct hy_graph *g,
+				  struct hy_derived *d)
+{
+	const struct hy_fan_in *in = d->fan_in;
+
+	t->outer = hy_self.tracker;
+	t->graph = g;
+	t->d = d;
+	t->next = t->edges = in->edges;
+	t->end = in->edges + in->count;
+	t->from = g->reads.count;
+	t->again[0] = t->again[1] = NULL;
+	t->expected = in->count;
+	t->nextra = t->in_set = t->marks = t->untracked = 0;
+	hy_self.tracker = t;
+}
+
+static inline void hy_track_end(const struct hy_tracker *t)
+{
+	hy_self.tracker = t->outer;
+}
 
 /* The reads that were not expected. */
 static inline struct hy_cell **hy_track_extra(const struct hy_tracker *t)
@@ -64,8 +85,8 @@ static inline struct hy_cell **hy_track_extra(const struct hy_tracker *t)
 /* What was read is what was read the last time, and all of it has settled. */
 static inline bool hy_track_same(const struct hy_tracker *t)
 {
-	return !t->nextra && t->matched == t->d->fan_in->count &&
-	       !t->no_memory && !t->idle;
+	return t->next == t->edges + t->expected && !t->nextra &&
+	       !(t->marks & (TRACK_NO_MEMORY | TRACK_IDLE));
 }
 
 /* Let go of them: the run is seen to. */
@@ -102,12 +123,12 @@ static inline void hy_track_resume(struct hy_tracker *t)
  * lower, or was seen to before this run began.
  */
 static inline bool hy_track_expected(struct hy_tracker *t,
-				     const struct hy_cell *c)
+				     const struct hy_cell *c, uint32_t flags)
 {
-	if (t->matched == t->expected || t->edges[t->matched].input != c ||
-	    t->untracked || load_relaxed(&c->flags) & F_QUEUED)
+	if (unlikely(t->next == t->end || t->next->input != c ||
+		     flags & F_QUEUED))
 		return c == t->again[0] || c == t->again[1];
-	t->matched++;
+	t->next++;
 	return true;
 }
 

@@ -53,7 +53,7 @@ static int relink(struct hy_graph *g, struct hy_derived *d,
 	if (r)
 		return r;
 	hy_flags_set(&d->cell, 0, F_AGAIN);
-	if (t->idle || (t->unsettled && raised)) {
+	if (t->marks & TRACK_IDLE || (t->marks & TRACK_UNSETTLED && raised)) {
 		hy_wake(g, d);
 		return HY_KEEP;
 	}
@@ -177,6 +177,5 @@ struct hyphae_cell *hyphae_computed_at(struct hyphae_graph *graph,
 		errno = order.graph ? EINVAL : -hy_bad_handle(graph);
 		return NULL;
 	}
-	store_relaxed(&hy_tracking, true);
 	return hy_order(&order);
 }

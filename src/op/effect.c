@@ -16,12 +16,16 @@
 #include "core/track.h"
 #include "core/wave.h"
 
-struct effect {
-	hyphae_effect_fn fn;
+/*
+ * The user's function and its ctx are those of the cell, which is the ctx of
+ * the subscription.  Who wants to be told of more than changes has a block
+ * beside it, and the subscription has that.
+ */
+struct kept {
+	struct hy_derived *d; /* the subscription holds it */
 	void (*cleanup)(void *ctx);
 	void (*drop)(void *ctx);
 	void *ctx;
-	struct hy_derived *d; /* its subscription holds it */
 	bool owes; /* the function ran, and was not cleaned up after */
 };
 
@@ -36,11 +40,19 @@ static int run_effect(struct hy_graph *g, struct hy_derived *d, void *out)
 }
 
 static int call_effect(const struct hyphae_signal *signal, void *ctx);
+static int call_kept(const struct hyphae_signal *signal, void *ctx);
 
 static const struct hy_op op_effect = {
 	.name = "effect",
 	.run = run_effect,
 	.caller = call_effect,
+	.flags = OP_SIGNALS | OP_DYNAMIC | OP_BLIND,
+};
+
+static const struct hy_op op_kept = {
+	.name = "effect",
+	.run = run_effect,
+	.caller = call_kept,
 	.flags = OP_SIGNALS | OP_DYNAMIC | OP_BLIND,
 };
 
@@ -54,63 +66,93 @@ static int follow(struct hy_graph *g, struct hy_derived *d,
 	if (r)
 		return r;
 	d->fan_in->again = d->fan_in->ended == d->fan_in->count;
-	if (reads->idle || (reads->unsettled && raised) || d->fan_in->again)
+	if (reads->marks & TRACK_IDLE ||
+	    (reads->marks & TRACK_UNSETTLED && raised) || d->fan_in->again)
 		hy_wake(g, d);
 	return 0;
 }
 
-/*
- * A subscription that catches up beside another thread's wave calls this where
- * nothing may be linked: then that thread calls it in its next wave.
- */
-static int call_effect(const struct hyphae_signal *signal, void *ctx)
+/* It read something else than the last time, or nothing that can change. */
+static NOINLINE int see_to(struct hy_graph *g, struct hy_derived *d,
+			   struct hy_tracker *reads, int r)
 {
-	struct effect *e = ctx;
-	struct hy_graph *g = hy_graph_of(&e->d->cell);
-	struct hy_tracker reads;
-	bool drainer;
-	int r, followed = 0;
+	int followed;
 
-	if (signal->kind != HYPHAE_VALUE) /* it is over */
-		return 0;
 	hy_lock(g);
-	drainer = g->drainer == hy_thread_of(g);
-	if (drainer)
-		hy_track_begin(&reads, g, e->d);
-	else
-		hy_wake(g, e->d);
-	hy_unlock(g);
-	if (!drainer)
-		return 0;
-	e->owes = true;
-	r = e->fn(e->ctx);
-	hy_track_end(&reads);
-	hy_lock(g);
-	if (!hy_track_same(&reads) ||
-	    e->d->fan_in->ended == e->d->fan_in->count)
-		followed = follow(g, e->d, &reads);
+	followed = follow(g, d, reads);
 	hy_unlock(g);
 	return r ? r : followed;
+}
+
+/*
+ * A subscription that catches up beside another thread's wave is called where
+ * nothing may be linked: then that thread calls it in its next wave.
+ */
+static NOINLINE bool may_link(struct hy_graph *g, struct hy_derived *d)
+{
+	bool drainer;
+
+	hy_lock(g);
+	drainer = g->drainer == hy_thread_of(g);
+	if (!drainer)
+		hy_wake(g, d);
+	hy_unlock(g);
+	return drainer;
+}
+
+/* While it is the drainer, nobody else touches what it follows or reads. */
+static ALWAYS_INLINE int call(struct hy_derived *d, bool *owes)
+{
+	hyphae_effect_fn fn = (hyphae_effect_fn)d->fn;
+	struct hy_graph *g = hy_graph_of(&d->cell);
+	struct hy_tracker reads;
+	int r;
+
+	if (unlikely(hy_shared(g) || !g->drainer) && !may_link(g, d))
+		return 0;
+	if (owes)
+		*owes = true;
+	hy_track_begin(&reads, g, d);
+	r = fn(d->ctx);
+	hy_track_end(&reads);
+	if (likely(hy_track_same(&reads) &&
+		   d->fan_in->ended < d->fan_in->count))
+		return r;
+	return see_to(g, d, &reads, r);
+}
+
+static int call_effect(const struct hyphae_signal *signal, void *ctx)
+{
+	if (unlikely(signal->kind != HYPHAE_VALUE)) /* it is over */
+		return 0;
+	return call(ctx, NULL);
+}
+
+static int call_kept(const struct hyphae_signal *signal, void *ctx)
+{
+	struct kept *kept = ctx;
+
+	return signal->kind == HYPHAE_VALUE ? call(kept->d, &kept->owes) : 0;
 }
 
 /* The subscription was called, perhaps without a call of the function. */
 static void clean_up_effect(void *ctx)
 {
-	struct effect *e = ctx;
+	struct kept *kept = ctx;
 
-	if (!e->owes)
+	if (!kept->owes)
 		return;
-	e->owes = false;
-	e->cleanup(e->ctx);
+	kept->owes = false;
+	kept->cleanup(kept->ctx);
 }
 
 static void drop_effect(void *ctx)
 {
-	struct effect *e = ctx;
+	struct kept *kept = ctx;
 
-	if (e->drop)
-		e->drop(e->ctx);
-	hy_free(e);
+	if (kept->drop)
+		kept->drop(kept->ctx);
+	hy_free(kept);
 }
 
 /* Its first run is in a wave of its own, after the one under way. */
@@ -125,22 +167,24 @@ static void call_first(struct hy_graph *g, struct hy_derived *d)
 	hy_unlock(g);
 }
 
-/* Takes `e`, also when it fails. */
-static struct hyphae_subscription *follow_with(struct effect *e,
+/* Takes `kept`, if it is not NULL, also when it fails. */
+static struct hyphae_subscription *follow_with(struct kept *kept,
 					       struct hyphae_cell *cell)
 {
+	struct hy_derived *d = hy_derived_of(hy_cell(cell));
 	struct hyphae_subscription_options options = {
-		.fn = call_effect,
-		.ctx = e,
-		.drop = drop_effect,
-		.cleanup = e->cleanup ? clean_up_effect : NULL,
-		.flags = HYPHAE_SKIP_INITIAL};
-	struct hyphae_subscription *subscription =
-		hyphae_subscribe_options(cell, &options);
+		.fn = call_effect, .ctx = d, .flags = HYPHAE_SKIP_INITIAL};
+	struct hyphae_subscription *subscription;
 
+	if (kept) {
+		options.fn = call_kept;
+		options.ctx = kept;
+		options.drop = drop_effect;
+		options.cleanup = kept->cleanup ? clean_up_effect : NULL;
+	}
+	subscription = hyphae_subscribe_options(cell, &options);
 	if (subscription)
-		call_first(hy_graph_of(hy_cell(cell)),
-			   hy_derived_of(hy_cell(cell)));
+		call_first(hy_graph_of(&d->cell), d);
 	hy_cell_undo(cell); /* the subscription holds it */
 	return subscription;
 }
@@ -150,33 +194,35 @@ hyphae_effect_with_at(struct hyphae_graph *graph, hyphae_effect_fn fn,
 		      void *ctx, void (*drop)(void *ctx),
 		      void (*cleanup)(void *ctx), const char *site)
 {
+	bool keeps = drop || cleanup;
 	struct hy_order order = {.graph = hy_graph(graph),
-				 .op = &op_effect,
+				 .op = keeps ? &op_kept : &op_effect,
 				 .type = &hyphae_int64,
 				 .fn = (void (*)(void))fn,
+				 .ctx = ctx,
 				 .site = site,
 				 .hidden = true,
 				 .eager = true};
 	struct hyphae_cell *cell = NULL;
-	struct effect *e = NULL;
+	struct kept *kept = NULL;
 
 	if (!order.graph || !fn)
 		errno = order.graph ? EINVAL : -hy_bad_handle(graph);
-	else if (!(e = hy_alloc_in(order.graph->region, sizeof(*e))))
+	else if (keeps &&
+		 !(kept = hy_alloc_in(order.graph->region, sizeof(*kept))))
 		errno = ENOMEM;
 	else
 		cell = hy_order(&order);
 	if (!cell) {
-		hy_free(e);
+		hy_free(kept);
 		if (drop)
 			drop(ctx);
 		return NULL;
 	}
-	*e = (struct effect){.fn = fn,
-			     .cleanup = cleanup,
-			     .drop = drop,
-			     .ctx = ctx,
-			     .d = hy_derived_of(hy_cell(cell))};
-	store_relaxed(&hy_tracking, true);
-	return follow_with(e, cell);
+	if (kept)
+		*kept = (struct kept){.cleanup = cleanup,
+				      .drop = drop,
+				      .ctx = ctx,
+				      .d = hy_derived_of(hy_cell(cell))};
+	return follow_with(kept, cell);
 }
