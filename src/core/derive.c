@@ -520,6 +520,34 @@ struct hyphae_cell *hy_order(struct hy_order *order)
 	return handle;
 }
 
+struct hy_derived *hy_derive_hidden(struct hy_graph *g, const struct hy_op *op,
+				    const struct hyphae_type *type,
+				    void (*fn)(void), void *ctx,
+				    const char *site)
+{
+	struct hy_derived *d = hy_cell_slot(g, HY_CHUNK_DERIVED, type, site);
+
+	if (unlikely(!d))
+		return NULL;
+	hy_flags_set(&d->cell, F_DERIVED | F_NARY | F_SIGNALS | F_BLOCKED, 0);
+	d->op = op;
+	d->fn = fn;
+	d->ctx = ctx;
+	d->cell.height = height_over(g, NULL, 0);
+	d->fan_in = hy_fan_in_new(g, d, 0, 2);
+	store_relaxed(&d->cell.word, 1);
+	g->nsignals++;
+	if (unlikely(!d->fan_in)) {
+		discard(g, d);
+		return NULL;
+	}
+	if (!settle_down(g, d, 0))
+		return NULL;
+	made(g, d, true);
+	*hy_users(&d->cell) = 0; /* which is no user's */
+	return d;
+}
+
 /* ---- the common kind ------------------------------------------------------ */
 
 /* One input, nothing to be looked at before, and no other thread drains. */

@@ -77,6 +77,16 @@ struct hy_order {
 };
 struct hyphae_cell *hy_order(struct hy_order *order);
 
+/*
+ * A hidden cell that follows nothing yet, is never lazy and holds a word, which
+ * is 1; `op` tracks.  The reference is the caller's.  NULL without memory.  With
+ * the lock.
+ */
+struct hy_derived *hy_derive_hidden(struct hy_graph *g, const struct hy_op *op,
+				    const struct hyphae_type *type,
+				    void (*fn)(void), void *ctx,
+				    const char *site);
+
 /* ---- for `run` ------------------------------------------------------------ */
 
 static inline const void *hy_input_value(const struct hy_derived *d, uint32_t i)

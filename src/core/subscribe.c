@@ -295,6 +295,31 @@ subscribe(struct hyphae_cell *handle,
 	return result;
 }
 
+struct hy_sub *hy_subscribe_new(struct hy_graph *g, struct hy_cell *c,
+				hyphae_subscriber_fn fn, void *ctx,
+				void (*drop)(void *ctx),
+				void (*cleanup)(void *ctx))
+{
+	struct hyphae_subscription_options options = {
+		.fn = fn, .ctx = ctx, .drop = drop, .cleanup = cleanup};
+	struct hy_extra *extra = NULL;
+	struct hy_sub *s;
+
+	if (unlikely(cleanup)) {
+		struct hyphae_subscription_options copy = options;
+
+		extra = hy_extra_new(g, &copy);
+		if (!extra)
+			return NULL;
+	}
+	s = sub_new(g, c, extra, options);
+	if (likely(s))
+		hy_scope_add_sub(g, s);
+	else
+		hy_free(extra);
+	return s;
+}
+
 /* There is no subscription that would do so; errno says why. */
 static NOINLINE void drop_refused(void (*drop)(void *ctx), void *ctx)
 {

@@ -21,4 +21,13 @@ static inline bool hy_sub_is_behind(const struct hy_sub *s)
  */
 void hy_catch_up(struct hy_graph *g, struct hy_sub *s, bool value);
 
+/*
+ * Follow a cell that was made for that: nothing is told yet.  NULL without
+ * memory.  With the lock.
+ */
+struct hy_sub *hy_subscribe_new(struct hy_graph *g, struct hy_cell *c,
+				hyphae_subscriber_fn fn, void *ctx,
+				void (*drop)(void *ctx),
+				void (*cleanup)(void *ctx));
+
 #endif

@@ -38,6 +38,11 @@ static inline void wave_from(struct hy_graph *g, struct hy_derived *d)
 	wave(g, d);
 }
 
+void hy_wave_of(struct hy_graph *g, struct hy_derived *d)
+{
+	wave_from(g, d);
+}
+
 /* The greatest height of those that still have more to say; 0: none. */
 static uint32_t highest(const struct hy_list *list)
 {

@@ -13,6 +13,7 @@
 #include "core/derive.h"
 #include "core/drain.h"
 #include "core/release.h"
+#include "core/subscribe.h"
 #include "core/track.h"
 #include "core/wave.h"
 
@@ -158,35 +159,59 @@ static void drop_effect(void *ctx)
 /* Its first run is in a wave of its own, after the one under way. */
 static void call_first(struct hy_graph *g, struct hy_derived *d)
 {
-	hy_lock(g);
-	if (g->drainer)
+	if (g->drainer) {
 		hy_more(g, d);
-	else
+	} else if (unlikely(g->left || hy_queue_used(&g->queue))) {
 		hy_wake(g, d);
-	hy_bury(g);
-	hy_unlock(g);
+		hy_bury(g);
+	} else {
+		hy_drain_begin(g);
+		hy_pass_open(g, 0);
+		hy_wave_of(g, d);
+		if (unlikely(!hy_drain_leave(g)))
+			hy_drain_end(g, 0);
+	}
 }
 
-/* Takes `kept`, if it is not NULL, also when it fails. */
-static struct hyphae_subscription *follow_with(struct kept *kept,
-					       struct hyphae_cell *cell)
+/* With the lock.  NULL without memory. */
+static struct hyphae_subscription *make(struct hy_graph *g, hyphae_effect_fn fn,
+					void *ctx, struct kept *kept,
+					const char *site)
 {
-	struct hy_derived *d = hy_derived_of(hy_cell(cell));
-	struct hyphae_subscription_options options = {
-		.fn = call_effect, .ctx = d, .flags = HYPHAE_SKIP_INITIAL};
-	struct hyphae_subscription *subscription;
+	struct hyphae_subscription *subscription = NULL;
+	struct hy_derived *d =
+		hy_derive_hidden(g, kept ? &op_kept : &op_effect, &hyphae_int64,
+				 (void (*)(void))fn, ctx, site);
+	struct hy_sub *s;
 
-	if (kept) {
-		options.fn = call_kept;
-		options.ctx = kept;
-		options.drop = drop_effect;
-		options.cleanup = kept->cleanup ? clean_up_effect : NULL;
+	if (!d)
+		return NULL;
+	if (likely(!kept)) {
+		s = hy_subscribe_new(g, &d->cell, call_effect, d, NULL, NULL);
+	} else {
+		kept->d = d;
+		s = hy_subscribe_new(g, &d->cell, call_kept, kept, drop_effect,
+				     kept->cleanup ? clean_up_effect : NULL);
 	}
-	subscription = hyphae_subscribe_options(cell, &options);
-	if (subscription)
-		call_first(hy_graph_of(&d->cell), d);
-	hy_cell_undo(cell); /* the subscription holds it */
+	hy_cell_put(g, &d->cell); /* the subscription holds it */
+	if (likely(s)) {
+		subscription = hy_handle(s, s->id, HY_TAG_SUB);
+		call_first(g, d);
+	}
+	hy_bury(g);
 	return subscription;
+}
+
+static struct kept *kept_new(struct hy_graph *g, void *ctx,
+			     void (*drop)(void *ctx),
+			     void (*cleanup)(void *ctx))
+{
+	struct kept *kept = hy_alloc_in(g->region, sizeof(*kept));
+
+	if (kept)
+		*kept = (struct kept){
+			.cleanup = cleanup, .drop = drop, .ctx = ctx};
+	return kept;
 }
 
 struct hyphae_subscription *
@@ -194,35 +219,24 @@ hyphae_effect_with_at(struct hyphae_graph *graph, hyphae_effect_fn fn,
 		      void *ctx, void (*drop)(void *ctx),
 		      void (*cleanup)(void *ctx), const char *site)
 {
+	struct hyphae_subscription *subscription = NULL;
+	struct hy_graph *g = hy_graph(graph);
 	bool keeps = drop || cleanup;
-	struct hy_order order = {.graph = hy_graph(graph),
-				 .op = keeps ? &op_kept : &op_effect,
-				 .type = &hyphae_int64,
-				 .fn = (void (*)(void))fn,
-				 .ctx = ctx,
-				 .site = site,
-				 .hidden = true,
-				 .eager = true};
-	struct hyphae_cell *cell = NULL;
 	struct kept *kept = NULL;
 
-	if (!order.graph || !fn)
-		errno = order.graph ? EINVAL : -hy_bad_handle(graph);
-	else if (keeps &&
-		 !(kept = hy_alloc_in(order.graph->region, sizeof(*kept))))
-		errno = ENOMEM;
-	else
-		cell = hy_order(&order);
-	if (!cell) {
-		hy_free(kept);
-		if (drop)
-			drop(ctx);
-		return NULL;
+	if (unlikely(!g || !fn)) {
+		errno = g ? EINVAL : -hy_bad_handle(graph);
+	} else if (likely(!keeps || (kept = kept_new(g, ctx, drop, cleanup)))) {
+		hy_lock(g);
+		subscription = make(g, fn, ctx, kept, site);
+		hy_unlock(g);
 	}
-	if (kept)
-		*kept = (struct kept){.cleanup = cleanup,
-				      .drop = drop,
-				      .ctx = ctx,
-				      .d = hy_derived_of(hy_cell(cell))};
-	return follow_with(kept, cell);
+	if (likely(subscription))
+		return subscription;
+	if (g && fn)
+		errno = ENOMEM;
+	hy_free(kept);
+	if (drop)
+		drop(ctx);
+	return NULL;
 }
