@@ -63,6 +63,9 @@ static inline void open_batch(struct hy_graph *g, struct hy_thread *t,
 	t->batches = batch;
 	g->open_batches++;
 	hy_busy(g, BUSY_BATCH, 0);
+	/* Nothing is under way, and nobody else is there. */
+	if (g->busy == BUSY_BATCH && !batch->log.count)
+		hy_log_open_bare(g, &batch->log);
 }
 
 static inline void close_batch(struct hy_graph *g, struct hy_thread *t,
@@ -70,6 +73,8 @@ static inline void close_batch(struct hy_graph *g, struct hy_thread *t,
 {
 	struct hy_batch **link = &t->batches;
 
+	if (g->bare == &batch->log)
+		hy_log_close_bare(g);
 	while (unlikely(*link != batch))
 		link = &(*link)->next;
 	*link = batch->next;
@@ -159,12 +164,41 @@ static NOINLINE int begin_shared(struct hy_graph *g)
 	return r;
 }
 
+/*
+ * A graph without locks where nothing is under way: no batch is open and no
+ * function is called, and it has a batch from before.
+ */
+static inline bool is_idle(const struct hy_graph *g)
+{
+	return !g->busy && g->spare_batch && g->pass_next != g->pass_end &&
+	       !hy_watched();
+}
+
+static inline int begin_idle(struct hy_graph *g)
+{
+	struct hy_batch *batch = g->spare_batch;
+
+	g->spare_batch = NULL;
+	batch->next = NULL;
+	batch->depth = 1;
+	batch->frame = false;
+	batch->pass = g->pass_next++;
+	g->solo.batches = batch;
+	g->open_batches = 1;
+	g->busy = BUSY_BATCH;
+	hy_log_open_bare(g, &batch->log);
+	probe_batch(g, batch->pass);
+	return 0;
+}
+
 int hyphae_batch_begin(struct hyphae_graph *handle)
 {
 	struct hy_graph *g = hy_graph(handle);
 
 	if (!g)
 		return hy_bad_handle(handle);
+	if (likely(is_idle(g)))
+		return begin_idle(g);
 	return hy_shared(g) ? begin_shared(g) : begin(g, &g->solo);
 }
 
@@ -205,8 +239,11 @@ static NOINLINE int flush_slowly(struct hy_graph *g, struct hy_batch *batch)
 {
 	uint64_t writes = batch->log.writes, coalesced = batch->log.coalesced;
 	bool drainer;
-	int r = drain_or_leave(g, batch, &drainer);
+	int r;
 
+	if (g->drainer && batch->log.is_bare)
+		hy_log_fill_in(g, &batch->log);
+	r = drain_or_leave(g, batch, &drainer);
 	if (!drainer) {
 		if (r == 0 && hy_watched())
 			hy_watch_batch(g, batch->pass, writes, false,
@@ -276,12 +313,51 @@ static NOINLINE int end_shared(struct hy_graph *g)
 	return r;
 }
 
+/* It is bare, and nothing else is under way: no lock, no other batch. */
+static inline bool is_plain(const struct hy_graph *g)
+{
+	const struct hy_batch *batch = g->solo.batches;
+
+	return g->busy == BUSY_BATCH && g->bare && batch->depth == 1 &&
+	       !batch->frame && !hy_watched();
+}
+
+static NOINLINE int finish_plain(struct hy_graph *g, struct hy_batch *batch)
+{
+	int r;
+
+	g->pass_open = true;
+	r = hy_drain_end(g, 1);
+	batch_give(g, batch);
+	return r;
+}
+
+/* As end_outermost() does; a subscriber may have had a batch meanwhile. */
+static inline int end_plain(struct hy_graph *g, struct hy_batch *batch)
+{
+	hy_log_close_bare(g);
+	g->solo.batches = NULL;
+	g->open_batches = 0;
+	g->drainer = &g->solo;
+	g->busy = BUSY_DRAINING;
+	g->pass = batch->pass;
+	hy_flush_bare(g, &batch->log);
+	if (unlikely(g->left || hy_posts_waiting(g) || g->spare_batch))
+		return finish_plain(g, batch);
+	g->drainer = NULL;
+	g->busy &= ~(uint32_t)BUSY_DRAINING;
+	g->spare_batch = batch;
+	return 0;
+}
+
 int hyphae_batch_end(struct hyphae_graph *handle)
 {
 	struct hy_graph *g = hy_graph(handle);
 
 	if (!g)
 		return hy_bad_handle(handle);
+	if (likely(is_plain(g)))
+		return end_plain(g, g->solo.batches);
 	return hy_shared(g) ? end_shared(g) : end(g, &g->solo);
 }
 
@@ -299,15 +375,22 @@ int hyphae_batch(struct hyphae_graph *graph, int (*fn)(void *ctx), void *ctx)
 	return r ? r : ended;
 }
 
+static bool has_writes(const struct hy_graph *g, const struct hy_batch *batch)
+{
+	if (g->bare == &batch->log)
+		return g->bare_at != batch->log.bare;
+	return batch->log.count;
+}
+
 static int settle_locked(struct hy_graph *g)
 {
 	struct hy_thread *t = hy_thread_of(g);
-	struct hy_batch *batch = hy_batch_of(g);
+	struct hy_batch *batch = batch_of(g, t);
 	int r = 0;
 
 	if (hy_guarded(g) || g->drainer == t || (batch && batch->frame))
 		return -EBUSY;
-	if (batch && batch->log.count) {
+	if (batch && has_writes(g, batch)) {
 		/* Outside its own batch, as at its end. */
 		close_batch(g, t, batch);
 		r = flush_batch(g, batch);

@@ -256,19 +256,42 @@ static NOINLINE int write_watched(struct hy_graph *g, struct hy_cell *c,
 	return write_now(g, c, type, word, hy_watched());
 }
 
+/* A write in a batch that is more than one to a log with room for it. */
+static int log_write(struct hy_graph *g, struct hy_cell *c, uint64_t word,
+		     bool *ret_done)
+{
+	*ret_done = !(c->flags & (F_NO_FAST_WRITE | F_EVENT));
+	if (!*ret_done)
+		return 0;
+	if (g->bare && !(c->flags & F_NOT_BARE))
+		return hy_log_grow_bare(g) && hy_log_add_bare(g, c, word)
+			       ? 0
+			       : -ENOMEM;
+	*ret_done = hy_log_put_plain(g, &g->solo.batches->log, c, word);
+	return 0;
+}
+
+static NOINLINE int write_otherwise(struct hy_graph *g, struct hy_cell *c,
+				    struct hyphae_cell *handle,
+				    const struct hyphae_type *type,
+				    uint64_t word)
+{
+	bool done = false;
+	int r = 0;
+
+	if (g->busy == BUSY_BATCH)
+		r = log_write(g, c, word, &done);
+	return done ? r : hy_write(g, handle, type, LOG_VALUE, word, NULL);
+}
+
 /* Not just so.  Inside a batch, and nothing else: into its log. */
 static NOINLINE int write_busy(struct hy_graph *g, struct hy_cell *c,
 			       struct hyphae_cell *handle,
 			       const struct hyphae_type *type, uint64_t word)
 {
-	struct hy_batch *batch = g->solo.batches;
-
-	if (g->busy == BUSY_BATCH && batch->graph == g &&
-	    !(c->flags & (F_NO_FAST_WRITE | F_EVENT)) &&
-	    (hy_log_add_plain(g, &batch->log, c, word) ||
-	     hy_log_put_plain(g, &batch->log, c, word)))
+	if (likely(g->busy == BUSY_BATCH && hy_log_add_bare(g, c, word)))
 		return 0;
-	return hy_write(g, handle, type, LOG_VALUE, word, NULL);
+	return write_otherwise(g, c, handle, type, word);
 }
 
 static ALWAYS_INLINE int write_word(struct hyphae_cell *handle,
@@ -641,6 +664,8 @@ int hyphae_cell_info(const struct hyphae_cell *handle,
 	g = hy_graph_of(c);
 	hy_lock(g);
 	if (hy_cell(handle) && !(c->flags & F_DEAD)) {
+		if (c->flags & F_PENDING)
+			hy_log_noted(g); /* of its references */
 		*ret_info = (struct hyphae_cell_info){
 			.id = c->id,
 			.type = c->type,

@@ -260,6 +260,7 @@ struct hy_batch *hy_batch_of(struct hy_graph *g)
 {
 	struct hy_batch *batch = hy_thread_of(g)->batches;
 
+	hy_log_noted(g);
 	while (batch && batch->graph != g)
 		batch = batch->next;
 	return batch;

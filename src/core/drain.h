@@ -110,7 +110,7 @@ void hy_wait_call(struct hy_graph *g);
 /* Wait until a drainer has left; the lock is let go of meanwhile. */
 void hy_wait_idle(struct hy_graph *g);
 
-/* The log of this thread's open batch, or NULL. */
+/* This thread's open batch, or NULL.  Its log is not bare any more. */
 struct hy_batch *hy_batch_of(struct hy_graph *g);
 
 #endif

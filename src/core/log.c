@@ -21,12 +21,15 @@ struct hy_log_entry *hy_log_find(const struct hy_log *log,
 	if (!(c->flags & F_PENDING) || !log->count)
 		return NULL;
 	cold = hy_cold_of(c);
-	/* Epochs begin again after 2^32: the entry has to be the cell's. */
-	if (cold->log_epoch == log->epoch && cold->log_index < log->count &&
-	    log->entries[cold->log_index].cell == c)
-		return &log->entries[cold->log_index];
-	if (cold->pending < 2 && cold->log_epoch)
-		return NULL;
+	if (likely(cold && cold->pending)) {
+		/* Epochs begin again after 2^32: it has to be the cell's. */
+		if (cold->log_epoch == log->epoch &&
+		    cold->log_index < log->count &&
+		    log->entries[cold->log_index].cell == c)
+			return &log->entries[cold->log_index];
+		if (cold->pending < 2 && cold->log_epoch)
+			return NULL;
+	}
 	for (size_t i = log->count; i-- > 0;)
 		if (log->entries[i].cell == c)
 			return &log->entries[i];
@@ -40,20 +43,71 @@ bool hy_log_room(struct hy_graph *g, struct hy_log *log, size_t more)
 	struct hy_cell **gathered;
 	size_t want = log->count + more;
 
-	entries = hy_reserve_in(g->region, log->entries, &log->capacity, want,
-				sizeof(*entries));
-	if (!entries)
-		return false;
-	log->entries = entries;
+	/* In this order: no log has room for more. */
 	gathered = hy_reserve_in(g->region, g->gathered, &g->gathered_capacity,
 				 want, sizeof(struct hy_cell *));
 	if (!gathered)
 		return false;
 	g->gathered = gathered;
+	entries = hy_reserve_in(g->region, log->entries, &log->capacity, want,
+				sizeof(*entries));
+	if (!entries)
+		return false;
+	log->entries = entries;
 	return true;
 }
 
-/* The cell has a cold part: hy_cold_made(). */
+/* ---- bare logs ------------------------------------------------------------ */
+
+bool hy_log_grow_bare(struct hy_graph *g)
+{
+	struct hy_log *log = g->bare;
+	size_t count = (size_t)(g->bare_at - log->bare);
+
+	log->count = count;
+	if (!hy_log_room(g, log, 1))
+		return false;
+	g->bare_at = log->bare + count;
+	g->bare_end = log->bare + log->capacity;
+	return true;
+}
+
+/* Last first: an entry is larger, and covers only what has been read. */
+void hy_log_fill_in(struct hy_graph *g, struct hy_log *log)
+{
+	if (log->count)
+		hy_log_begin(g, log);
+	for (size_t i = log->count; i-- > 0;) {
+		struct hy_bare bare = log->bare[i];
+		struct hy_cell *c = bare.cell;
+		struct hy_cold *cold = hy_cold_made(c);
+
+		log->entries[i] = (struct hy_log_entry){
+			.cell = c, .word = bare.word, .what = LOG_VALUE};
+		c->refs++;
+		if (!cold)
+			continue; /* it is searched for */
+		cold->pending = 1;
+		cold->log_epoch = log->epoch;
+		cold->log_index = (uint32_t)i;
+	}
+	log->is_bare = false;
+}
+
+void hy_log_note(struct hy_graph *g)
+{
+	struct hy_log *log = g->bare;
+
+	hy_log_close_bare(g);
+	hy_log_fill_in(g, log);
+}
+
+/* ---- entries --------------------------------------------------------------- */
+
+/*
+ * The cell has a cold part: hy_cold_made().  One that has none pending is
+ * nevertheless in a log that was bare, if it is marked so.
+ */
 static ALWAYS_INLINE struct hy_log_entry *
 append(struct hy_graph *g, struct hy_log *log, struct hy_cell *c)
 {
@@ -66,6 +120,10 @@ append(struct hy_graph *g, struct hy_log *log, struct hy_cell *c)
 	if (log->count == 0)
 		hy_log_begin(g, log);
 	*entry = (struct hy_log_entry){.cell = c};
+	if (unlikely(!cold->pending && c->flags & F_PENDING)) {
+		cold->pending = 1;
+		cold->log_epoch = 0;
+	}
 	if (cold->pending) {
 		entry->older_epoch = cold->log_epoch;
 		entry->older_index = cold->log_index;
@@ -107,9 +165,11 @@ static bool fill(struct hy_log *log, struct hy_log_entry *entry, uint32_t what,
 int hy_log_put(struct hy_graph *g, struct hy_log *log, struct hy_cell *c,
 	       uint32_t what, uint64_t word, struct hy_error *error)
 {
-	struct hy_log_entry *entry = hy_log_find(log, c);
+	struct hy_log_entry *entry;
 	uint64_t old;
 
+	hy_log_noted(g);
+	entry = hy_log_find(log, c);
 	if (entry && entry->what & (LOG_COMPLETE | LOG_FAIL))
 		return -ESHUTDOWN;
 	if (entry && c->flags & F_EVENT)
@@ -129,20 +189,16 @@ int hy_log_put(struct hy_graph *g, struct hy_log *log, struct hy_cell *c,
 bool hy_log_put_plain(struct hy_graph *g, struct hy_log *log, struct hy_cell *c,
 		      uint64_t word)
 {
-	const struct hy_cold *cold = hy_cold_of(c);
 	struct hy_log_entry *entry;
 
+	hy_log_noted(g);
 	if (c->flags & F_PENDING) {
-		if (cold->log_epoch != log->epoch ||
-		    cold->log_index >= log->count)
-			return false;
-		entry = &log->entries[cold->log_index];
-		if (entry->cell != c || entry->what != LOG_VALUE)
+		entry = hy_log_find(log, c);
+		if (!entry || entry->what != LOG_VALUE)
 			return false;
 		log->coalesced++;
 	} else {
-		if (log->count == log->capacity ||
-		    log->count >= g->gathered_capacity || !cold)
+		if (log->count == log->capacity || !hy_cold_of(c))
 			return false;
 		entry = append(g, log, c);
 		entry->what = LOG_VALUE;
@@ -152,9 +208,19 @@ bool hy_log_put_plain(struct hy_graph *g, struct hy_log *log, struct hy_cell *c,
 	return true;
 }
 
+/* Who was in a bare log may have none yet. */
+static bool cold_parts_made(const struct hy_log *log)
+{
+	for (size_t i = 0; i < log->count; i++)
+		if (!hy_cold_made(log->entries[i].cell))
+			return false;
+	return true;
+}
+
 int hy_log_merge(struct hy_graph *g, struct hy_log *to, struct hy_log *from)
 {
-	if (from->count && !hy_log_room(g, to, from->count))
+	if (from->count &&
+	    (!hy_log_room(g, to, from->count) || !cold_parts_made(from)))
 		return -ENOMEM;
 	/* The lock is kept: `to` may be taken and flushed when it is not. */
 	for (size_t i = 0; i < from->count; i++) {

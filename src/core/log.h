@@ -9,7 +9,7 @@
 
 #include "core/value.h"
 
-/* The cell's entry, or NULL. */
+/* The cell's entry, or NULL.  No log of the graph is bare. */
 struct hy_log_entry *hy_log_find(const struct hy_log *log,
 				 const struct hy_cell *c);
 
@@ -39,30 +39,70 @@ static inline void hy_log_begin(struct hy_graph *g, struct hy_log *log)
 }
 
 /*
- * The first of these of a cell that is in no log, into that of a batch, as long
- * as nothing has to be made for it.  False: hy_log_put_plain() may still know
- * how.
+ * ---- bare logs ----
+ *
+ * The log of a batch of a graph without locks begins bare: it is an array of
+ * cells and words, and all that is known of a write otherwise is F_PENDING in
+ * its cell.  That is enough for values of plain cells, each written once, which
+ * nobody asks for before the batch ends.  When anything else comes, hy_log_note()
+ * makes entries of them first, with all that belongs to these.
+ *
+ * A graph has at most one bare log, of a batch that was opened while nothing
+ * was under way.  No function of the user runs from the end of the batch until
+ * its log has been emptied.
  */
-static inline bool hy_log_add_plain(struct hy_graph *g, struct hy_log *log,
-				    struct hy_cell *c, uint64_t word)
-{
-	struct hy_cold *cold = hy_cold_of(c);
-	size_t at = log->count;
 
-	if (unlikely(at == log->capacity || at >= g->gathered_capacity ||
-		     !cold || c->flags & F_PENDING))
+/* What a cell must not be that a bare log shall hold. */
+#define F_NOT_BARE                                                             \
+	(F_DERIVED | F_ENDED | F_DEAD | F_EVENT | F_EQUAL | F_BOXED | F_PENDING)
+
+/* A batch has been opened, with an empty log. */
+static inline void hy_log_open_bare(struct hy_graph *g, struct hy_log *log)
+{
+	log->is_bare = true;
+	g->bare = log;
+	g->bare_at = log->bare;
+	g->bare_end = log->bare + log->capacity;
+}
+
+/* The graph has none any more: its log knows what it holds. */
+static inline void hy_log_close_bare(struct hy_graph *g)
+{
+	struct hy_log *log = g->bare;
+
+	log->count = (size_t)(g->bare_at - log->bare);
+	log->writes = log->count;
+	g->bare = NULL;
+	g->bare_at = g->bare_end = NULL;
+}
+
+/* Room for one more; false without memory. */
+bool hy_log_grow_bare(struct hy_graph *g);
+
+/* Make entries of what a closed log holds. */
+void hy_log_fill_in(struct hy_graph *g, struct hy_log *log);
+
+/* The same of the bare log of the graph. */
+void hy_log_note(struct hy_graph *g);
+
+static inline void hy_log_noted(struct hy_graph *g)
+{
+	if (unlikely(g->bare != NULL))
+		hy_log_note(g);
+}
+
+/* False: there is no bare log, no room in it, or the cell is not fit for it. */
+static inline bool hy_log_add_bare(struct hy_graph *g, struct hy_cell *c,
+				   uint64_t word)
+{
+	struct hy_bare *at = g->bare_at;
+	uint32_t flags = c->flags;
+
+	if (unlikely(at == g->bare_end || flags & F_NOT_BARE))
 		return false;
-	if (!at)
-		hy_log_begin(g, log);
-	log->entries[at] = (struct hy_log_entry){
-		.cell = c, .word = word, .what = LOG_VALUE};
-	log->count = at + 1;
-	log->writes++;
-	c->refs++;
-	cold->pending = 1;
-	cold->log_epoch = log->epoch;
-	cold->log_index = (uint32_t)at;
-	hy_flags_set(c, F_PENDING, 0);
+	*at = (struct hy_bare){c, word};
+	g->bare_at = at + 1;
+	store_relaxed(&c->flags, flags | F_PENDING);
 	return true;
 }
 
@@ -90,8 +130,10 @@ static inline void hy_log_forget(const struct hy_log *log,
 	struct hy_cell *c = entry->cell;
 	struct hy_cold *cold = hy_cold_of(c);
 
-	if (likely(cold->pending == 1)) { /* it is in no log any more */
-		cold->pending = 0;
+	/* None: hy_log_fill_in() had no memory for it. */
+	if (likely(!cold || cold->pending < 2)) {
+		if (cold) /* it is in no log any more */
+			cold->pending = 0;
 		hy_flags_set(c, 0, F_PENDING);
 	} else {
 		hy_log_forget_one(log, entry);
@@ -104,7 +146,7 @@ void hy_log_clear(struct hy_graph *g, struct hy_log *log);
 static inline void hy_log_emptied(struct hy_log *log)
 {
 	log->count = log->events = 0;
-	log->ends = false;
+	log->ends = log->is_bare = false;
 	log->writes = log->coalesced = 0;
 }
 

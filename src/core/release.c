@@ -6,6 +6,7 @@
 #include "core/extra.h"
 #include "core/label.h"
 #include "core/lazy.h"
+#include "core/log.h"
 #include "core/node.h"
 #include "core/probe.h"
 #include "core/queue.h"
@@ -16,6 +17,11 @@ void hy_cell_put(struct hy_graph *g, struct hy_cell *c)
 {
 	if (c->flags & F_DEAD || --c->refs)
 		return;
+	if (unlikely(c->flags & F_PENDING)) {
+		hy_log_noted(g);
+		if (c->refs) /* a batch holds it, and had not said so */
+			return;
+	}
 	hy_flags_set(c, F_DEAD, 0);
 	c->next_dead = NULL;
 	*g->dead_cells_end = c;
@@ -206,7 +212,7 @@ static bool goes_quietly(const struct hy_cell *c)
 	const struct hy_cold *cold = hy_cold_of(c);
 
 	return c->refs == 1 && (!cold || !cold->owned) &&
-	       !(c->flags & (F_BOXED | F_NARY | F_QUEUED)) &&
+	       !(c->flags & (F_BOXED | F_NARY | F_QUEUED | F_PENDING)) &&
 	       (!(c->flags & F_DERIVED) ||
 		!hy_derived_of((struct hy_cell *)c)->op->free);
 }

@@ -367,6 +367,15 @@ struct hy_scope {
 	struct hy_owned *owned; /* hyphae_scope_set_data() */
 };
 
+/*
+ * A write of a value that waits, and nothing else is known about it: no
+ * reference is held, and the cell does not know where it lies.
+ */
+struct hy_bare {
+	struct hy_cell *cell;
+	uint64_t word;
+} __attribute__((may_alias));
+
 /* One write that waits for its wave. */
 struct hy_log_entry {
 	struct hy_cell *cell; /* holds a reference */
@@ -379,13 +388,17 @@ struct hy_log_entry {
 enum { LOG_VALUE = 1, LOG_COMPLETE = 2, LOG_FAIL = 4, LOG_KEPT = 8 };
 
 struct hy_log {
-	struct hy_log_entry *entries;
+	union {
+		struct hy_log_entry *entries;
+		struct hy_bare *bare; /* is_bare; in the same memory */
+	};
 	size_t count, capacity;
 	uint32_t epoch;	    /* tells this filling of this log from all others */
 	uint64_t writes;    /* accepted since the log was emptied */
 	uint64_t coalesced; /* of these, replaced by a later one */
 	size_t events;	    /* entries of event cells: these never coalesce */
 	bool ends;	    /* there was an entry with an end */
+	bool is_bare;	    /* values of plain cells, each once: see log.h */
 };
 
 /* The open batch of one thread in one graph. */
@@ -492,7 +505,8 @@ struct hy_graph {
 	struct hy_log inbox;   /* written by other threads meanwhile */
 	struct hy_log running; /* one of these, while it is flushed */
 	uint32_t log_epoch;
-	bool gathering; /* a flush writes all its sources before it fires */
+	bool gathering;	 /* a flush writes all its sources before it fires */
+	bool fires_each; /* and it fires each itself, none has to be listed */
 	struct hy_cell **gathered; /* I7: those that changed */
 	size_t ngathered, gathered_capacity;
 
@@ -529,6 +543,13 @@ struct hy_graph {
 	uint32_t wave_limit;
 	hyphae_problem_fn on_problem;
 	void *problem_ctx;
+	/*
+	 * The log of the batch that is open, while it is bare: then its count
+	 * is behind, for what is written goes to bare_at.  Else bare_at is
+	 * bare_end.
+	 */
+	struct hy_log *bare;
+	struct hy_bare *bare_at, *bare_end;
 	struct hy_batch *spare_batch;
 	uint32_t open_batches;
 	uint32_t entered_scopes;

@@ -147,7 +147,7 @@ static NOINLINE void start_wave(struct hy_graph *g, struct hy_cell *c)
 
 static inline void gather(struct hy_graph *g, struct hy_cell *c)
 {
-	if (c->flags & F_GATHERED)
+	if (g->fires_each || c->flags & F_GATHERED)
 		return;
 	hy_note_news(c, F_GATHERED);
 	g->gathered[g->ngathered++] = c;
@@ -357,14 +357,19 @@ static inline void say_more(struct hy_graph *g)
 		hy_wave_more(g);
 }
 
-/* A value of one cell, and nothing else is left to do: no more than a set. */
+/* Nothing else is left to do: then a value of one cell is no more than a set. */
+static inline bool is_clear(const struct hy_graph *g)
+{
+	return !(g->flags & HYPHAE_EAGER) && !g->nfired &&
+	       !hy_queue_used(&g->queue);
+}
+
 static inline bool is_one_set(const struct hy_graph *g,
 			      const struct hy_log *log)
 {
 	return log->count == 1 && log->entries[0].what == LOG_VALUE &&
 	       !(log->entries[0].cell->flags & (F_EVENT | F_ENDED)) &&
-	       !(g->flags & HYPHAE_EAGER) && !g->nfired &&
-	       !hy_queue_used(&g->queue);
+	       is_clear(g);
 }
 
 static inline void flush_one(struct hy_graph *g, struct hy_log *log)
@@ -373,6 +378,47 @@ static inline void flush_one(struct hy_graph *g, struct hy_log *log)
 
 	hy_log_forget(log, &log->entries[0]);
 	hy_notify(g, c, c->type, log->entries[0].word, HYPHAE_VALUE);
+	say_more(g);
+}
+
+/*
+ * Each cell is there once, so what follows it can be queued at once; no
+ * function of the user is called before all are written.
+ */
+static NOINLINE void flush_bare(struct hy_graph *g, const struct hy_bare *at,
+				const struct hy_bare *end)
+{
+	g->gathering = g->fires_each = true;
+	for (; at != end; at++) {
+		struct hy_cell *c = at->cell;
+		uint32_t flags = c->flags;
+
+		store_relaxed(&c->flags, flags & ~(uint32_t)F_PENDING);
+		if (unlikely(flags & F_ENDED)) /* by a post, meanwhile */
+			continue;
+		if (!hy_notify(g, c, c->type, at->word, HYPHAE_VALUE))
+			hy_fire_later(g, c);
+	}
+	g->gathering = g->fires_each = false;
+	hy_wave(g);
+	say_more(g);
+}
+
+void hy_flush_bare(struct hy_graph *g, struct hy_log *log)
+{
+	const struct hy_bare *bare = log->bare;
+	size_t count = log->count;
+	struct hy_cell *c;
+
+	hy_log_emptied(log);
+	if (unlikely(count != 1 || !is_clear(g) ||
+		     bare->cell->flags & F_ENDED)) {
+		flush_bare(g, bare, bare + count);
+		return;
+	}
+	c = bare->cell;
+	hy_flags_set(c, 0, F_PENDING);
+	hy_notify(g, c, c->type, bare->word, HYPHAE_VALUE);
 	say_more(g);
 }
 
@@ -390,6 +436,10 @@ static NOINLINE void flush_all(struct hy_graph *g, struct hy_log *log)
 
 void hy_flush(struct hy_graph *g, struct hy_log *log)
 {
+	if (log->is_bare) {
+		hy_flush_bare(g, log);
+		return;
+	}
 	if (is_one_set(g, log))
 		flush_one(g, log);
 	else

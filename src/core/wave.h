@@ -67,6 +67,8 @@ struct hy_derived *hy_fanout(struct hy_graph *g, struct hy_cell *c,
  * the sources that were written and then failed.
  */
 void hy_flush(struct hy_graph *g, struct hy_log *log);
+/* The same of one that is bare, and closed. */
+void hy_flush_bare(struct hy_graph *g, struct hy_log *log);
 
 /* Hold an error instead of a value (takes it); terminal: for good. */
 void hy_set_error(struct hy_graph *g, struct hy_cell *c, struct hy_error *error,
