@@ -383,7 +383,8 @@ static inline void flush_one(struct hy_graph *g, struct hy_log *log)
 
 /*
  * Each cell is there once, so what follows it can be queued at once; no
- * function of the user is called before all are written.
+ * function of the user is called before all are written.  None has ended: that
+ * would have been a write to a log, by which this one were not bare any more.
  */
 static NOINLINE void flush_bare(struct hy_graph *g, const struct hy_bare *at,
 				const struct hy_bare *end)
@@ -391,11 +392,8 @@ static NOINLINE void flush_bare(struct hy_graph *g, const struct hy_bare *at,
 	g->gathering = g->fires_each = true;
 	for (; at != end; at++) {
 		struct hy_cell *c = at->cell;
-		uint32_t flags = c->flags;
 
-		store_relaxed(&c->flags, flags & ~(uint32_t)F_PENDING);
-		if (unlikely(flags & F_ENDED)) /* by a post, meanwhile */
-			continue;
+		hy_flags_set(c, 0, F_PENDING);
 		if (!hy_notify(g, c, c->type, at->word, HYPHAE_VALUE))
 			hy_fire_later(g, c);
 	}
@@ -411,8 +409,7 @@ void hy_flush_bare(struct hy_graph *g, struct hy_log *log)
 	struct hy_cell *c;
 
 	hy_log_emptied(log);
-	if (unlikely(count != 1 || !is_clear(g) ||
-		     bare->cell->flags & F_ENDED)) {
+	if (unlikely(count != 1 || !is_clear(g))) {
 		flush_bare(g, bare, bare + count);
 		return;
 	}

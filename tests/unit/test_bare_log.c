@@ -227,6 +227,8 @@ static void read_inside(struct bed *bed)
 /* The user's reference goes; the write is told all the same. */
 static void released_inside(struct bed *bed)
 {
+	struct hyphae_graph_counts counts;
+	struct hyphae_cell *other;
 	struct hyphae_cell *plus =
 		hyphae_map(bed->cells[3], &hyphae_int64, add_one, NULL);
 
@@ -235,8 +237,13 @@ static void released_inside(struct bed *bed)
 	assert_int_equal(hyphae_cell_unref(bed->cells[3]), 0);
 	assert_int_equal(hyphae_int64_set(bed->cells[4], 50), 0);
 	assert_int_equal(hyphae_cell_unref(bed->cells[4]), 0);
+	/* It is still there: nobody else has got its place. */
+	other = hyphae_int64_new(bed->graph, 7);
 	assert_int_equal(hyphae_batch_end(bed->graph), 0);
 	expect_told(bed, 3, 10, 11, 12);
+	assert_int_equal(held(other), 7);
+	assert_int_equal(hyphae_graph_counts(bed->graph, &counts), 0);
+	assert_int_equal(counts.cells, MANY + 1);
 	if (plus)
 		assert_int_equal(held(plus), 41);
 }
@@ -350,30 +357,115 @@ static void without_cold_parts(void **state)
 static int set_and_end(const struct hyphae_signal *signal, void *ctx)
 {
 	struct bed *bed = ctx;
+	int64_t value = *(const int64_t *)signal->value;
 
-	(void)signal;
-	hyphae_int64_set(bed->cells[1], 81);
+	if (value)
+		hyphae_int64_set(bed->cells[1], value);
 	hyphae_batch_end(bed->graph);
 	return 0;
 }
 
-/* A wave that runs while it is open writes the same cell, and ends it. */
-static void ended_by_a_subscriber(void **state)
+/* In a wave that runs while the batch is open, of a post. */
+static void end_by_a_subscriber(struct bed *bed, int64_t value)
 {
 	struct hyphae_cell *trigger;
+
+	begin_with_some(bed);
+	trigger = hyphae_int64_new(bed->graph, -1);
+	assert_non_null(hyphae_subscribe_with(trigger, set_and_end, bed, NULL,
+					      HYPHAE_SKIP_INITIAL));
+	assert_int_equal(hyphae_cell_post(trigger, &hyphae_int64, &value), 0);
+	assert_int_equal(hyphae_graph_dispatch(bed->graph), 0);
+	assert_int_equal(hyphae_batch_end(bed->graph), -EINVAL);
+}
+
+static void ended_by_a_subscriber(void **state)
+{
 	struct bed bed;
-	int64_t value = 1;
+
+	(void)state;
+	end_by_a_subscriber(&bed, 0);
+	expect_told(&bed, 3, 10, 11, 12);
+	done(&bed);
+	/* And it has written to it before. */
+	end_by_a_subscriber(&bed, 81);
+	expect_told(&bed, 3, 10, 81, 12);
+	assert_int_equal(held(bed.cells[1]), 81);
+	done(&bed);
+}
+
+static int end_it(const struct hyphae_timer_event *event, void *ctx)
+{
+	struct bed *bed = ctx;
+
+	(void)event;
+	hyphae_batch_end(bed->graph);
+	return 0;
+}
+
+/* Which leaves no write of its own: the log is bare until then. */
+static void ended_by_a_timer(void **state)
+{
+	struct hyphae_clock *clock = hyphae_clock_new_virtual(0);
+	struct bed bed;
+
+	(void)state;
+	make(&bed, MANY);
+	listen(&bed, 0);
+	assert_int_equal(hyphae_graph_set_clock(bed.graph, clock), 0);
+	assert_non_null(
+		hyphae_timer_start(bed.graph, 5, 0, end_it, &bed, NULL));
+	hyphae_batch_begin(bed.graph);
+	hyphae_int64_set(bed.cells[0], 1);
+	hyphae_int64_set(bed.cells[1], 2);
+	assert_int_equal(hyphae_clock_advance(clock, 5), 0);
+	expect_told(&bed, 1, 1);
+	assert_int_equal(held(bed.cells[1]), 2);
+	assert_int_equal(hyphae_batch_end(bed.graph), -EINVAL);
+	done(&bed);
+	hyphae_clock_unref(clock);
+}
+
+/* The cell waits in two logs, and the first did not tell it so. */
+static void posted_meanwhile(void **state)
+{
+	struct bed bed;
+	int64_t value = 90;
+	unsigned long n;
+
+	(void)state;
+	for (n = 0; n < 2; n++) {
+		begin_with_some(&bed);
+		hy_alloc_fail_after(n);
+		assert_int_equal(held(bed.cells[BEFORE]), 10 + BEFORE);
+		hy_alloc_fail_after(0);
+		assert_int_equal(has_cold_part(bed.cells[BEFORE]), !n);
+		assert_int_equal(hyphae_cell_post(bed.cells[BEFORE],
+						  &hyphae_int64, &value),
+				 0);
+		assert_int_equal(hyphae_graph_dispatch(bed.graph), 0);
+		expect_told(&bed, 1, 90);
+		assert_int_equal(held(bed.cells[BEFORE]), 10 + BEFORE);
+		assert_int_equal(hyphae_batch_end(bed.graph), 0);
+		expect_told(&bed, 4, 90, 10, 11, 12);
+		assert_int_equal(held(bed.cells[BEFORE]), 10 + BEFORE);
+		done(&bed);
+	}
+}
+
+/* Before the batch ends: what it wrote there is too late. */
+static void completed_meanwhile(void **state)
+{
+	struct bed bed;
 
 	(void)state;
 	begin_with_some(&bed);
-	trigger = hyphae_int64_new(bed.graph, 0);
-	hyphae_subscribe_with(trigger, set_and_end, &bed, NULL,
-			      HYPHAE_SKIP_INITIAL);
-	assert_int_equal(hyphae_cell_post(trigger, &hyphae_int64, &value), 0);
+	assert_int_equal(hyphae_cell_post_complete(bed.cells[1]), 0);
 	assert_int_equal(hyphae_graph_dispatch(bed.graph), 0);
-	assert_int_equal(hyphae_batch_end(bed.graph), -EINVAL);
-	expect_told(&bed, 3, 10, 81, 12);
-	assert_int_equal(held(bed.cells[1]), 81);
+	assert_int_equal(bed.told.ended, 1);
+	assert_int_equal(hyphae_batch_end(bed.graph), 0);
+	expect_told(&bed, 2, 10, 12);
+	assert_int_equal(held(bed.cells[1]), 0);
 	done(&bed);
 }
 
@@ -455,6 +547,9 @@ int main(void)
 		cmocka_unit_test(test_asked_for_references),
 		cmocka_unit_test(without_cold_parts),
 		cmocka_unit_test(ended_by_a_subscriber),
+		cmocka_unit_test(ended_by_a_timer),
+		cmocka_unit_test(posted_meanwhile),
+		cmocka_unit_test(completed_meanwhile),
 		cmocka_unit_test(ended_by_a_post),
 		cmocka_unit_test(batch_within_its_end),
 		cmocka_unit_test(nested_begin),
