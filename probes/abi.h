@@ -179,6 +179,7 @@ enum hy_chunk_kind {
 	HY_CHUNK_SUBSCRIPTION = 3,
 	HY_CHUNK_SCOPE = 4,
 	HY_CHUNK_TIMER = 5,
+	HY_CHUNK_INPUTS = 6, /* of cells that have few: no objects */
 };
 
 #endif

@@ -67,7 +67,7 @@ static void discard(struct hy_graph *g, struct hy_derived *d)
 	hy_box_free_spares(c);
 	hy_error_unref(hy_error_of(c));
 	if (c->flags & F_NARY)
-		hy_free(d->fan_in);
+		hy_fan_in_free(g, d->fan_in);
 	g->nsignals -= (c->flags & F_SIGNALS) != 0;
 	g->nlazy -= (c->flags & F_LAZY) != 0;
 	g->ncells--;

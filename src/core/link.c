@@ -7,6 +7,7 @@
 #include "core/lazy.h"
 #include "core/queue.h"
 #include "core/release.h"
+#include "core/slab.h"
 #include "core/sync.h"
 
 /* ---- lists of cells ------------------------------------------------------ */
@@ -50,26 +51,48 @@ static bool has_news(const struct hy_derived *d)
 	return d->cell.flags & F_SIGNALS && !(d->op->flags & OP_BLIND);
 }
 
+/*
+ * Slots are quicker than blocks; not where chunks are scarce, or what is on the
+ * heap is to be seen.
+ */
+static inline bool has_small(const struct hy_graph *g)
+{
+	return !g->region && !(g->flags & HYPHAE_HEAP_CELLS);
+}
+
 /* One block: edges, then values, then sets, then marks. */
 struct hy_fan_in *hy_fan_in_new(struct hy_graph *g, const struct hy_derived *d,
 				uint32_t count, uint32_t capacity)
 {
 	size_t edges = capacity * sizeof(struct hy_edge);
 	size_t words = has_news(d) ? hy_bits_words(capacity) : 0;
+	size_t bytes = sizeof(struct hy_fan_in) + edges +
+		       capacity * sizeof(void *) + capacity;
 	struct hy_fan_in *in;
+	bool small;
 
 	if (d->op->flags & OP_DYNAMIC)
 		words *= 2;
-	in = hy_zalloc_in(g->region,
-			  sizeof(*in) + edges + capacity * sizeof(void *) +
-				  words * sizeof(uint64_t) + capacity);
+	bytes += words * sizeof(uint64_t);
+	small = bytes <= HY_SMALL_INPUTS && has_small(g);
+	in = small ? hy_slot_new(g, HY_CHUNK_INPUTS)
+		   : hy_zalloc_in(g->region, bytes);
 	if (in) {
+		in->small = small;
 		in->count = count;
 		in->capacity = capacity;
 		in->values = (const void **)((char *)in->edges + edges);
 		in->marks = (unsigned char *)(hy_news(in) + words);
 	}
 	return in;
+}
+
+void hy_fan_in_free(struct hy_graph *g, struct hy_fan_in *in)
+{
+	if (in && in->small)
+		hy_slot_free(g, in);
+	else
+		hy_free(in);
 }
 
 /* Count the input in or out, if that differs from what was counted. */
@@ -197,7 +220,7 @@ static bool fan_in_grow(struct hy_graph *g, struct hy_derived *d, uint32_t want)
 		edge_moved(&in->edges[i], &old->edges[i]);
 	}
 	d->fan_in = in;
-	hy_free(old);
+	hy_fan_in_free(g, old);
 	return true;
 }
 

@@ -21,6 +21,8 @@ bool hy_stack_room(struct hy_graph *g, size_t edges);
 struct hy_fan_in *hy_fan_in_new(struct hy_graph *g, const struct hy_derived *d,
 				uint32_t count, uint32_t capacity);
 
+void hy_fan_in_free(struct hy_graph *g, struct hy_fan_in *in);
+
 /*
  * Note what input `i` is now; `brought`: MARK_VALUE, MARK_END or both, that
  * an operator with OP_SIGNALS shall see.

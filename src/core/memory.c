@@ -61,6 +61,8 @@ static void add_chunk(struct hy_chunk *chunk, struct hyphae_graph_memory *m)
 	if (hy_has_cells(chunk))
 		bytes = hy_slot_bytes(chunk->kind == HY_CHUNK_DERIVED);
 	m->chunks++;
+	if (chunk->kind == HY_CHUNK_INPUTS) /* they are counted by cell */
+		return;
 	kind->reserved += HY_CHUNK_BYTES;
 	for (uint32_t i = 0; i < chunk->used; i++) {
 		void *slot = hy_slot_at(chunk, i);

@@ -6,6 +6,7 @@
 #include "core/extra.h"
 #include "core/label.h"
 #include "core/lazy.h"
+#include "core/link.h"
 #include "core/log.h"
 #include "core/node.h"
 #include "core/probe.h"
@@ -187,7 +188,7 @@ static void cell_release(struct hy_graph *g, struct hy_cell *c)
 		if (hy_derived_of(c)->op->free)
 			hy_derived_of(c)->op->free(g, hy_derived_of(c));
 		if (c->flags & F_NARY)
-			hy_free(hy_derived_of(c)->fan_in);
+			hy_fan_in_free(g, hy_derived_of(c)->fan_in);
 	}
 	if (unlikely(flags & (F_SIGNALS | F_LAZY | F_HOOKS | F_BOXED))) {
 		g->nsignals -= (flags & F_SIGNALS) != 0;

@@ -32,6 +32,7 @@ static const uint32_t slot_bytes[HY_KINDS] = {
 	[HY_CHUNK_SUBSCRIPTION] = sizeof(struct hy_sub),
 	[HY_CHUNK_SCOPE] = 64,
 	[HY_CHUNK_TIMER] = sizeof(struct hy_alarm),
+	[HY_CHUNK_INPUTS] = HY_SMALL_INPUTS,
 };
 
 /* With what lies beside the slots. */
@@ -206,6 +207,9 @@ void *hy_slot_new(struct hy_graph *graph, enum hy_chunk_kind kind)
 		break;
 	case HY_CHUNK_SUBSCRIPTION:
 		memset(&s->id + 1, 0, sizeof(*s) - sizeof(s->id));
+		break;
+	case HY_CHUNK_INPUTS:
+		memset(slot + 1, 0, HY_SMALL_INPUTS - sizeof(*slot));
 		break;
 	default:
 		memset(slot + 1, 0, slot_bytes[kind] - sizeof(*slot));

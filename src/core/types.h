@@ -45,7 +45,7 @@
 #include "base/compiler.h"
 #include "probes/abi.h"
 
-#define HY_KINDS (HY_CHUNK_TIMER + 1)
+#define HY_KINDS (HY_CHUNK_INPUTS + 1)
 
 struct hy_graph;
 struct hy_derived;
@@ -218,13 +218,17 @@ struct hy_fan_in {
 	uint32_t count;		/* slots in use; an edge may have no input */
 	uint32_t without;	/* of them without a value */
 	uint32_t ended;		/* of them ended */
-	uint32_t capacity : 30; /* slots */
+	uint32_t capacity : 29; /* slots */
+	uint32_t small : 1;	/* lies in a slot: HY_CHUNK_INPUTS */
 	uint32_t running : 1;	/* computed.c: its function is under way, */
 	uint32_t again : 1;	/* and it has to be computed once more */
 	const void **values;	/* one each, kept up to date by spread() */
 	unsigned char *marks;	/* one each: enum hy_mark */
 	struct hy_edge edges[];
 };
+
+/* Most have few inputs: two edges and what is known of them fit. */
+#define HY_SMALL_INPUTS 128
 
 struct hy_derived {
 	struct hy_cell cell;
