@@ -124,7 +124,7 @@ void hy_spread_slowly(struct hy_graph *g, struct hy_cell *c)
 		hy_queue_push(&g->queue, e->owner, why_for(e, why));
 }
 
-static NOINLINE void returned(struct hy_graph *g, struct hy_sub *s, int r)
+NOINLINE void hy_returned(struct hy_graph *g, struct hy_sub *s, int r)
 {
 	char who[64 + HYPHAE_NAME_MAX], text[HY_FAILURE_TEXT_MAX];
 	const struct hy_cell *c = s->cell;
@@ -165,7 +165,7 @@ static inline void call(struct hy_graph *g, struct hy_sub *s,
 	else
 		hy_call_end(g);
 	if (unlikely(r))
-		returned(g, s, r);
+		hy_returned(g, s, r);
 }
 
 /* The same of any subscriber; false if its clean-up kept it from being told. */
@@ -178,7 +178,7 @@ static bool tell(struct hy_graph *g, struct hy_sub *s,
 	if (s->flags & SUB_EXTRA) {
 		r = hy_extra_call(g, s, signal, &told);
 		if (r)
-			returned(g, s, r);
+			hy_returned(g, s, r);
 	} else {
 		call(g, s, signal, false);
 	}
@@ -242,11 +242,16 @@ uint32_t hy_hold_back(struct hy_sub *s, uint32_t news)
 	return 0;
 }
 
-/* What of the cell's news a fan-out tells the subscriber. */
+/*
+ * What of the cell's news a fan-out tells the subscriber: a new value, if
+ * nothing else is known.
+ */
 static uint32_t news_for(struct hy_sub *s)
 {
 	uint32_t news = s->cell->flags & F_NEWS;
 
+	if (!news)
+		news = F_VALUE_NEW;
 	if (likely(!s->flags))
 		return news;
 	if (s->flags & SUB_FRESH) {
@@ -288,31 +293,53 @@ static NOINLINE bool tell_slowly(struct hy_graph *g, struct hy_sub *s)
 }
 
 /*
- * The hot loop of a single-threaded graph: one value, subscribers without
- * marks, no lock, nothing to be counted.
+ * One value, no lock, and no function under way that may not write.  A tracked
+ * one is another graph's.
  */
-static NOINLINE void run_plainly(struct hy_graph *g, struct hy_cell *c,
-				 struct hy_sub *s, uint64_t last)
+static inline bool is_plain(const struct hy_graph *g, const struct hy_cell *c)
 {
-	struct hyphae_signal signal;
+	return likely(!(g->busy & (BUSY_SHARED | BUSY_GUARD)) &&
+		      !hy_tracked() && !(c->flags & (F_NO_VALUE | F_END_NEW)));
+}
 
-	hy_signal_init(&signal, c);
-	do {
+/*
+ * The signal of one value.  A graph has one, most of which never changes: its
+ * next fan-out begins when the subscribers of this one have returned.
+ */
+static inline const struct hyphae_signal *
+plain_signal(struct hy_graph *g, const struct hy_cell *c,
+	     const struct hyphae_type *type)
+{
+	g->signal.type = type;
+	g->signal.value = hy_value_of(c);
+	g->signal.cell_id = c->id;
+	return &g->signal;
+}
+
+/* The hot loop of a single-threaded graph: subscribers without marks. */
+static NOINLINE void run_plainly(struct hy_graph *g, struct hy_cell *c,
+				 struct hy_sub *s, const struct hy_sub *last)
+{
+	const struct hyphae_signal *signal = plain_signal(g, c, c->type);
+
+	for (;;) {
 		if (likely(!s->flags)) {
-			int r = s->fn(&signal, s->ctx);
+			int r = s->fn(signal, s->ctx);
 
 			if (unlikely(r))
-				returned(g, s, r);
+				hy_returned(g, s, r);
 		} else {
 			tell_slowly(g, s);
 		}
+		if (s == last)
+			break;
 		s = s->next;
-	} while (s && s->id <= last);
-	g->cursor = s;
+	}
 }
 
-static NOINLINE void run_any(struct hy_graph *g, struct hy_cell *c,
-			     struct hy_sub *s, uint64_t last)
+/* Returns how many were called. */
+static NOINLINE uint64_t run_any(struct hy_graph *g, struct hy_cell *c,
+				 struct hy_sub *s, const struct hy_sub *last)
 {
 	struct hy_graph *saved = hy_stretch_begin(g, false);
 	struct hy_tracker *tracker = hy_track_suspend(); /* another graph's */
@@ -321,67 +348,59 @@ static NOINLINE void run_any(struct hy_graph *g, struct hy_cell *c,
 	uint64_t called = 0;
 
 	hy_signal_init(&signal, c);
-	for (; s && s->id <= last; s = s->next) {
+	for (;;) {
 		if (likely(plain && !s->flags)) {
 			called++;
 			call(g, s, &signal, true);
 		} else {
 			called += tell_slowly(g, s);
 		}
+		if (s == last)
+			break;
+		s = s->next;
 	}
 	hy_track_resume(tracker);
 	hy_stretch_end(g, saved);
-	g->cursor = s;
-	g->called = called;
-}
-
-/* From `first` to id `last`; at least the first is one of these. */
-static inline void run_subscribers(struct hy_graph *g, struct hy_cell *c,
-				   struct hy_sub *first, uint64_t last)
-{
-	if (likely(!hy_shared(g) && !g->solo.guard && !hy_tracked() &&
-		   !(c->flags & (F_NO_VALUE | F_END_NEW))))
-		run_plainly(g, c, first, last);
-	else
-		run_any(g, c, first, last);
+	return called;
 }
 
 /* Like run_any(), with a clock around each call. */
-static void time_subscribers(struct hy_graph *g, struct hy_sub *s,
-			     uint64_t last)
+static uint64_t time_subscribers(struct hy_graph *g, struct hy_sub *s,
+				 const struct hy_sub *last)
 {
 	struct hy_graph *saved = hy_stretch_begin(g, false);
 	uint64_t called = 0, start;
 
-	for (; s && s->id <= last; s = s->next) {
+	for (;; s = s->next) {
 		hyphae_subscriber_fn fn = s->fn; /* gone if it ends itself */
 
 		start = hy_clock_last(g);
-		if (!tell_slowly(g, s))
-			continue;
-		called++;
-		hy_watch_subscriber(g, s, fn, hy_clock_since(g, start));
+		if (tell_slowly(g, s)) {
+			called++;
+			hy_watch_subscriber(g, s, fn, hy_clock_since(g, start));
+		}
+		if (s == last)
+			break;
 	}
 	hy_stretch_end(g, saved);
-	g->cursor = s;
-	g->called = called;
+	return called;
 }
 
 /* A part of a fan-out to subscribers while somebody watches: its duration. */
 static uint64_t watched_part(struct hy_graph *g, struct hy_cell *c,
-			     struct hy_sub *first, uint64_t last,
+			     struct hy_sub *first, const struct hy_sub *last,
 			     uint64_t start)
 {
 	if (hy_gate.detail)
-		time_subscribers(g, first, last);
+		g->called = time_subscribers(g, first, last);
 	else
-		run_any(g, c, first, last);
+		g->called = run_any(g, c, first, last);
 	return hy_clock_since(g, start);
 }
 
 static NOINLINE void fanout_watched(struct hy_graph *g, struct hy_cell *c,
-				    struct hy_sub *first, uint64_t last,
-				    uint64_t height)
+				    struct hy_sub *first,
+				    const struct hy_sub *last, uint64_t height)
 {
 	uint64_t start = hy_clock_last(g), ns;
 
@@ -393,8 +412,8 @@ static NOINLINE void fanout_watched(struct hy_graph *g, struct hy_cell *c,
 		return;
 	}
 	ns = watched_part(g, c, first, last, start);
-	if (!g->nfired || g->fired[0].cell != c || !g->cursor ||
-	    g->cursor->id > g->deliver_limit) {
+	if (!g->nfired || g->fired[0].cell != c || !last->next ||
+	    last->next->id > g->deliver_limit) {
 		hy_watch_fanout(g, c, height, start, ns, g->called);
 	} else {
 		/* More subscribers of this cell come later: see deliver(). */
@@ -404,29 +423,46 @@ static NOINLINE void fanout_watched(struct hy_graph *g, struct hy_cell *c,
 	}
 }
 
-/* In an eager wave F_VALUE_NEW is set, for the followers go elsewhere. */
-HY_FRAME struct hy_derived *hy_fanout(struct hy_graph *g, struct hy_cell *c,
-				      struct hy_sub *first, uint64_t last,
-				      uint64_t height,
-				      const struct hyphae_type *type)
+/* What the only one returned, for the caller to see to; or 0. */
+static inline intptr_t tell_subscribers(struct hy_graph *g, struct hy_cell *c,
+					struct hy_sub *first,
+					const struct hy_sub *last,
+					uint64_t height,
+					const struct hyphae_type *type)
 {
-	struct hy_derived *next = NULL;
-
-	hy_probe_fanout(g, c, type, height);
 	if (hy_watched())
 		fanout_watched(g, c, first, last, height);
-	else if (first)
-		run_subscribers(g, c, first, last);
+	else if (unlikely(!is_plain(g, c)))
+		run_any(g, c, first, last);
+	else if (first == last && likely(!first->flags))
+		return first->fn(plain_signal(g, c, type), first->ctx);
+	else
+		run_plainly(g, c, first, last);
+	return 0;
+}
+
+/* In an eager wave F_VALUE_NEW is set, for the followers go elsewhere. */
+HY_FRAME intptr_t hy_fanout(struct hy_graph *g, struct hy_cell *c,
+			    struct hy_sub *first, const struct hy_sub *last,
+			    uint64_t height, const struct hyphae_type *type)
+{
+	intptr_t result = 0;
+
+	hy_probe_fanout(g, c, type, height);
+	if (first)
+		result = tell_subscribers(g, c, first, last, height, type);
+	else if (hy_watched())
+		fanout_watched(g, c, NULL, NULL, height);
 	else if (unlikely(c->flags & (F_SLOW_SPREAD | F_NEWS)))
 		spread_news(g, c);
 	else if (c->deps)
-		next = spread_plainly(g, c->deps);
+		result = (intptr_t)spread_plainly(g, c->deps);
 	HY_FRAME_END();
-	return next;
+	return result;
 }
 
 void hy_fanout_in_frame(struct hy_graph *g, struct hy_cell *c, uint64_t height,
-			struct hy_sub *first, uint64_t last)
+			struct hy_sub *first, const struct hy_sub *last)
 {
 	struct hyphae_fanout_call f = {g, c, height, first, last};
 
@@ -435,7 +471,7 @@ void hy_fanout_in_frame(struct hy_graph *g, struct hy_cell *c, uint64_t height,
 
 HY_FRAME void hyphae_fanout_run(struct hyphae_fanout_call *f)
 {
-	hy_fanout(f->g, f->c, f->first, f->last, f->height, f->c->type);
+	hy_fanout_to(f->g, f->c, f->height, f->first, f->last, f->c->type);
 	HY_FRAME_END();
 }
 
@@ -492,16 +528,27 @@ static bool in_order(const struct hy_graph *g)
 
 /* Continue a fan-out whose beginning other cells' subscribers cut short. */
 static NOINLINE void resume_fanout(struct hy_graph *g, struct hy_cell *c,
-				   struct hy_sub *first, uint64_t last)
+				   struct hy_sub *first,
+				   const struct hy_sub *last)
 {
 	if (hy_watched()) {
 		uint64_t ns = watched_part(g, c, first, last, hy_clock_last(g));
 
 		g->fired[0].spent_ns += ns;
 		g->fired[0].called += g->called;
+	} else if (is_plain(g, c)) {
+		run_plainly(g, c, first, last);
 	} else {
-		run_subscribers(g, c, first, last);
+		run_any(g, c, first, last);
 	}
+}
+
+/* Of the subscribers from `s` on, which is one of them: up to that id. */
+static struct hy_sub *last_until(struct hy_sub *s, uint64_t id)
+{
+	while (s->next && s->next->id <= id)
+		s = s->next;
+	return s;
 }
 
 /* The root of the heap runs until another cell's subscriber is older. */
@@ -514,11 +561,13 @@ static void deliver_merged(struct hy_graph *g)
 	while (count) {
 		struct hy_fired *f = g->fired;
 		struct hy_cell *c = f->cell;
-		uint64_t last = g->deliver_limit;
+		uint64_t until = g->deliver_limit;
+		struct hy_sub *last;
 
 		for (size_t i = 1; i <= 2 && i < count; i++)
-			if (f[i].next->id <= last)
-				last = f[i].next->id - 1;
+			if (f[i].next->id <= until)
+				until = f[i].next->id - 1;
+		last = last_until(f->next, until);
 		if (!f->begun) {
 			f->begun = true;
 			hy_fanout_subs(g, c, c->height, f->next, last);
@@ -526,7 +575,7 @@ static void deliver_merged(struct hy_graph *g)
 			resume_fanout(g, c, f->next, last);
 		}
 		f = g->fired; /* subscribing may have moved it */
-		f->next = g->cursor;
+		f->next = last->next;
 		if (!f->next || f->next->id > g->deliver_limit) {
 			if (f->start)
 				hy_watch_fanout(g, c, c->height, f->start,
@@ -561,9 +610,11 @@ void hy_deliver(struct hy_graph *g)
 	} else {
 		for (size_t i = 0; i < count; i++) {
 			struct hy_cell *c = g->fired[i].cell;
+			struct hy_sub *last = c->subs->prev;
 
-			hy_fanout_subs(g, c, c->height, g->fired[i].next,
-				       g->deliver_limit);
+			while (unlikely(last->id > g->deliver_limit))
+				last = last->prev;
+			hy_fanout_subs(g, c, c->height, g->fired[i].next, last);
 			hy_told(c);
 		}
 	}

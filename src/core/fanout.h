@@ -12,7 +12,7 @@ struct hyphae_fanout_call {
 	struct hy_cell *c;
 	uint64_t height;
 	struct hy_sub *first;
-	uint64_t last;
+	const struct hy_sub *last;
 };
 
 /* Call the subscribers of all cells that fired (graph->fired). */
@@ -51,19 +51,42 @@ static inline uint64_t hy_newest_id(const struct hy_graph *g)
 }
 
 void hy_fanout_in_frame(struct hy_graph *g, struct hy_cell *c, uint64_t height,
-			struct hy_sub *first, uint64_t last);
+			struct hy_sub *first, const struct hy_sub *last);
 
-/* Call subscribers, inside the type's own frame if it has one. */
+/* What a subscriber returned was not 0: it ends, or it is a problem. */
+void hy_returned(struct hy_graph *g, struct hy_sub *s, int r);
+
+/* Call subscribers. */
+static inline void hy_fanout_to(struct hy_graph *g, struct hy_cell *c,
+				uint64_t height, struct hy_sub *first,
+				const struct hy_sub *last,
+				const struct hyphae_type *type)
+{
+	intptr_t r = hy_fanout(g, c, first, last, height, type);
+
+	if (unlikely(r))
+		hy_returned(g, first, (int)r);
+}
+
+/* The same, inside the type's own frame if it has one. */
 static inline void hy_fanout_subs(struct hy_graph *g, struct hy_cell *c,
 				  uint64_t height, struct hy_sub *first,
-				  uint64_t last)
+				  const struct hy_sub *last)
 {
 	const struct hyphae_type *type = c->type;
 
 	if (unlikely(type->frame))
 		hy_fanout_in_frame(g, c, height, first, last);
 	else
-		hy_fanout(g, c, first, last, height, type);
+		hy_fanout_to(g, c, height, first, last, type);
+}
+
+/* Tell the derived cells.  Returns what hy_fanout() does. */
+static inline struct hy_derived *
+hy_fanout_deps(struct hy_graph *g, struct hy_cell *c, uint64_t height)
+{
+	return (struct hy_derived *)hy_fanout(g, c, NULL, NULL, height,
+					      c->type);
 }
 
 /* What is seldom: states that change, values that moved, depth first. */
@@ -126,7 +149,7 @@ static inline void hy_fire_subscribed(struct hy_graph *g, struct hy_cell *c)
 static inline struct hy_derived *hy_fire(struct hy_graph *g, struct hy_cell *c)
 {
 	if (likely(!c->subs))
-		return hy_fanout(g, c, NULL, 0, c->height, c->type);
+		return hy_fanout_deps(g, c, c->height);
 	hy_fire_subscribed(g, c);
 	return NULL;
 }

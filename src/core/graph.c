@@ -49,6 +49,7 @@ static void graph_init(struct hy_graph *g,
 {
 	g->flags = options->flags;
 	g->lazy = options->flags & HYPHAE_LAZY;
+	g->signal.message = "";
 	g->wave_limit = options->wave_limit ? options->wave_limit : WAVE_LIMIT;
 	g->dead_cells_end = &g->dead_cells;
 	g->dead_subs_end = &g->dead_subs;

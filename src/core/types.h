@@ -496,8 +496,8 @@ struct hy_graph {
 	uint32_t hop;
 	uint32_t depth;		/* of the cell that fires (eager) */
 	uint64_t deliver_limit; /* newest subscription of this wave */
-	struct hy_sub *cursor;	/* where a fan-out stopped */
-	uint64_t called;	/* subscribers it called */
+	uint64_t called;	/* subscribers that a watched fan-out called */
+	struct hyphae_signal signal; /* of its fan-outs; fanout.c */
 
 	struct hy_queue queue;
 	struct hy_fired *fired; /* I7 */

@@ -94,7 +94,7 @@ static void eager_fire(struct hy_graph *g, struct hy_cell *c, uint32_t depth)
 		g->stack[g->nstack++] = (struct hy_eager_entry){c, depth, 0, 1};
 		hy_spread(g, c);
 	} else {
-		hy_fanout(g, c, NULL, 0, depth, c->type);
+		hy_fanout_deps(g, c, depth);
 	}
 }
 
@@ -118,10 +118,11 @@ static void eager_run(struct hy_graph *g, struct hy_cell *source)
 		if (e.subs && e.cell->flags & F_GATHERED) {
 			continue; /* told with those, below */
 		} else if (e.subs) {
-			g->deliver_limit = hy_newest_id(g);
+			hy_stretch_end(g, saved); /* they may write */
 			hy_fanout_subs(g, e.cell, e.depth, e.cell->subs,
-				       g->deliver_limit);
+				       e.cell->subs->prev);
 			hy_told(e.cell);
+			saved = hy_stretch_begin(g, true);
 		} else {
 			g->depth = e.depth;
 			if (eager_compute(g, e.cell, e.why))
@@ -153,15 +154,36 @@ static inline void gather(struct hy_graph *g, struct hy_cell *c)
 	g->gathered[g->ngathered++] = c;
 }
 
-/* A source that no derived cell follows: there is nothing to settle. */
+/*
+ * Its subscribers can see each other, it changed more than its value, or its
+ * type has a frame.
+ */
+static NOINLINE void fire_marked(struct hy_graph *g, struct hy_cell *c)
+{
+	hy_flags_set(c, 0, F_TURNED | F_UNSPREAD);
+	hy_note_news(c, 0);
+	hy_fanout_subs(g, c, 0, c->subs, c->subs->prev);
+	hy_told(c);
+}
+
+/*
+ * A source that no derived cell follows: there is nothing to settle.  That it
+ * has news need not be noted where its only subscriber is about to be told.
+ */
 static inline void fire_alone(struct hy_graph *g, struct hy_cell *c)
 {
-	if (unlikely(c->flags & (F_TURNED | F_UNSPREAD)))
-		hy_flags_set(c, 0, F_TURNED | F_UNSPREAD);
-	hy_note_news(c, 0);
-	g->deliver_limit = hy_newest_id(g);
-	hy_fanout_subs(g, c, 0, c->subs, g->deliver_limit);
-	hy_told(c);
+	const struct hyphae_type *type = c->type;
+	struct hy_sub *s = c->subs;
+	intptr_t r;
+
+	if (unlikely(c->flags & (F_NEWS | F_TURNED | F_UNSPREAD)) || s->next ||
+	    unlikely(type->frame)) {
+		fire_marked(g, c);
+		return;
+	}
+	r = hy_fanout(g, c, s, s, 0, type);
+	if (unlikely(r))
+		hy_returned(g, c->subs, (int)r); /* which it still is: I6 */
 }
 
 /* A source changed: run what follows, or note it for the flush. */

@@ -54,13 +54,17 @@ static inline bool hy_waits(const struct hy_cell *c)
 
 /*
  * Fan out: to the derived cells if `first` is NULL, else to the subscribers
- * from `first` to id `last`.
+ * from `first` to `last`.
  * Derived cells are queued.  But if there is only one, and nothing waits in
- * the queue, it is returned instead, for the caller to go on with or to queue.
+ * the queue, its struct hy_derived * is returned instead, for the caller to go
+ * on with or to queue.
+ * The result of a subscriber who is the only one to call may be returned: it is
+ * the caller then who sees to it (fanout.h, hy_fanout_to()).  That way nothing
+ * has to be kept during the call.
  */
-struct hy_derived *hy_fanout(struct hy_graph *g, struct hy_cell *c,
-			     struct hy_sub *first, uint64_t last,
-			     uint64_t height, const struct hyphae_type *type);
+intptr_t hy_fanout(struct hy_graph *g, struct hy_cell *c, struct hy_sub *first,
+		   const struct hy_sub *last, uint64_t height,
+		   const struct hyphae_type *type);
 
 /*
  * The whole of a log, as one wave (in an eager graph too), and one more for
