@@ -266,7 +266,8 @@ $(B)/tests/e2e/attach: $(addprefix $(B)/obj/tests/,e2e/attach.o lib/binary.o \
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ -lbpf -lelf -lz -lpthread
 
 # Their threads wait for one another through the tests' scheduler.
-EXPLORED := $(filter %exhaustive %exhaustive_posts,$(THREAD_TESTS))
+EXPLORED := $(filter %exhaustive %exhaustive_posts %exhaustive_lock,\
+	$(THREAD_TESTS))
 $(EXPLORED): private ALL_LDFLAGS += $(foreach f,mutex_lock mutex_unlock \
 	cond_wait cond_timedwait cond_broadcast,-Wl,--wrap=pthread_$(f))
 

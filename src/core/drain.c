@@ -215,7 +215,7 @@ int hy_take_over(struct hy_graph *g)
 	until = deadline(hy_hand_over_ms);
 	g->heir = me;
 	while (g->heir == me)
-		if (pthread_cond_timedwait(&g->idle, &g->lock, &until))
+		if (hy_lock_wait(&g->lock, &g->idle, &until))
 			break;
 	if (g->heir == me) {
 		g->heir = NULL;
@@ -245,14 +245,14 @@ void hy_idle_init(struct hy_graph *g)
 void hy_wait_idle(struct hy_graph *g)
 {
 	g->waiters++;
-	pthread_cond_wait(&g->idle, &g->lock);
+	hy_lock_wait(&g->lock, &g->idle, NULL);
 	g->waiters--;
 }
 
 void hy_wait_call(struct hy_graph *g)
 {
 	g->call_waiters++;
-	pthread_cond_wait(&g->idle, &g->lock);
+	hy_lock_wait(&g->lock, &g->idle, NULL);
 	g->call_waiters--;
 }
 

@@ -19,19 +19,6 @@
 	(unsigned int)(HYPHAE_SINGLE_THREAD | HYPHAE_EAGER | HYPHAE_LAZY |     \
 		       HYPHAE_HEAP_CELLS)
 
-/* Held for moments only: spinning is cheaper than a sleep in the kernel. */
-static void lock_init(pthread_mutex_t *lock)
-{
-	pthread_mutexattr_t attr;
-
-	pthread_mutexattr_init(&attr);
-#ifdef __GLIBC__
-	pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_ADAPTIVE_NP);
-#endif
-	pthread_mutex_init(lock, &attr);
-	pthread_mutexattr_destroy(&attr);
-}
-
 static int options_read(struct hyphae_graph_options *ret,
 			const struct hyphae_graph_options *options, size_t size)
 {
@@ -55,7 +42,7 @@ static void graph_init(struct hy_graph *g,
 	g->dead_subs_end = &g->dead_subs;
 	if (hy_shared(g))
 		g->busy = BUSY_SHARED;
-	lock_init(&g->lock);
+	hy_lock_init(&g->lock);
 	hy_idle_init(g);
 	/* The id is what makes the handle fit. */
 	store_release(&g->id, hy_id_new(g));

@@ -5,7 +5,9 @@
  * One lock a graph (a single-threaded graph has none) protects all of it.
  * The thread that propagates, the *drainer*, holds it too, and lets go of it
  * around every call of a function of the user, so that other threads can
- * read, subscribe, and leave their writes in the inbox meanwhile.
+ * read, subscribe, and leave their writes in the inbox meanwhile.  So that this
+ * costs next to nothing while they do not, the lock is a biased one:
+ * base/lock.h, which relies on that no thread holds two of them.
  *
  * Lock order: a graph's lock, then the process-wide one of slab.c or watch.c.
  * No two graphs' locks at once; none during a call of the user's.
@@ -79,13 +81,13 @@ static inline void hy_busy(struct hy_graph *g, uint32_t set, uint32_t clear)
 static inline void hy_lock(struct hy_graph *g)
 {
 	if (hy_shared(g))
-		pthread_mutex_lock(&g->lock);
+		hy_lock_enter(&g->lock);
 }
 
 static inline void hy_unlock(struct hy_graph *g)
 {
 	if (hy_shared(g))
-		pthread_mutex_unlock(&g->lock);
+		hy_lock_leave(&g->lock);
 }
 
 /*

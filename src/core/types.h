@@ -43,6 +43,7 @@
 
 #include "base/bits.h"
 #include "base/compiler.h"
+#include "base/lock.h"
 #include "probes/abi.h"
 
 #define HY_KINDS (HY_CHUNK_INPUTS + 1)
@@ -571,7 +572,7 @@ struct hy_graph {
 	struct hy_posts *posts; /* post.h; NULL until there was one */
 
 	struct hy_thread solo; /* the thread of a single-threaded graph */
-	pthread_mutex_t lock;
+	struct hy_lock lock;
 	pthread_cond_t idle;	/* the drainer has left */
 	uint32_t waiters;	/* for that */
 	struct hy_thread *heir; /* waits to be the drainer */

@@ -47,7 +47,13 @@ struct explore_scenario {
 	const char *(*end)(void);
 };
 
-enum explore_state { EXPLORE_READY, EXPLORE_LOCK, EXPLORE_WAIT, EXPLORE_DONE };
+enum explore_state {
+	EXPLORE_READY,
+	EXPLORE_LOCK,
+	EXPLORE_WAIT,
+	EXPLORE_YIELD,
+	EXPLORE_DONE,
+};
 
 struct explore_task {
 	pthread_t thread;
@@ -184,6 +190,9 @@ static int explore_next(void)
 		if (explore_enabled(&explore.tasks[t]))
 			options[count++] = t;
 	}
+	for (int t = 0; !count && t < explore.count; t++)
+		if (explore.tasks[t].state == EXPLORE_YIELD)
+			options[count++] = t;
 	free_ones = goes_on ? 1 : count;
 	for (int t = 0; t < explore.count; t++)
 		if (explore_may_time_out(&explore.tasks[t]))
@@ -231,6 +240,16 @@ static void explore_point(void)
 {
 	if (explore_mine())
 		explore_switch();
+}
+
+/* It looks again and again for what another does: who can goes on. */
+__attribute__((unused)) static void explore_yield(void)
+{
+	if (!explore_mine())
+		return;
+	explore.tasks[explore_me].state = EXPLORE_YIELD;
+	explore_switch();
+	explore.tasks[explore_me].state = EXPLORE_READY;
 }
 
 /* ---- what the library calls ---------------------------------------------------- */

@@ -342,6 +342,7 @@ int main(void)
 {
 	struct CMUnitTest tests[SCENARIOS];
 
+	hy_lock_patience = 0;	/* each time a lock is taken is a point */
 	hy_hand_over_waves = 1; /* what comes meanwhile waits for the next */
 	for (size_t i = 0; i < SCENARIOS; i++)
 		tests[i] =
