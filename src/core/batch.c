@@ -29,6 +29,10 @@ static inline struct hy_batch *batch_take(struct hy_graph *g)
 static inline void batch_give(struct hy_graph *g, struct hy_batch *batch)
 {
 	if (!g->spare_batch) {
+		/* As begin_idle() takes it. */
+		batch->next = NULL;
+		batch->depth = 1;
+		batch->frame = false;
 		g->spare_batch = batch;
 		return;
 	}
@@ -66,6 +70,8 @@ static inline void open_batch(struct hy_graph *g, struct hy_thread *t,
 	/* Nothing is under way, and nobody else is there. */
 	if (g->busy == BUSY_BATCH && !batch->log.count)
 		hy_log_open_bare(g, &batch->log);
+	else if (!batch->log.count)
+		batch->log.is_bare = false;
 }
 
 static inline void close_batch(struct hy_graph *g, struct hy_thread *t,
@@ -174,21 +180,24 @@ static inline bool is_idle(const struct hy_graph *g)
 	       !hy_watched();
 }
 
-static inline int begin_idle(struct hy_graph *g)
+static ALWAYS_INLINE int begin_idle(struct hy_graph *g)
 {
 	struct hy_batch *batch = g->spare_batch;
+	uint64_t pass = g->pass_next++;
 
 	g->spare_batch = NULL;
-	batch->next = NULL;
-	batch->depth = 1;
-	batch->frame = false;
-	batch->pass = g->pass_next++;
+	batch->pass = pass;
 	g->solo.batches = batch;
 	g->open_batches = 1;
 	g->busy = BUSY_BATCH;
 	hy_log_open_bare(g, &batch->log);
-	probe_batch(g, batch->pass);
+	probe_batch(g, pass);
 	return 0;
+}
+
+static NOINLINE int begin_otherwise(struct hy_graph *g)
+{
+	return hy_shared(g) ? begin_shared(g) : begin(g, &g->solo);
 }
 
 int hyphae_batch_begin(struct hyphae_graph *handle)
@@ -199,7 +208,7 @@ int hyphae_batch_begin(struct hyphae_graph *handle)
 		return hy_bad_handle(handle);
 	if (likely(is_idle(g)))
 		return begin_idle(g);
-	return hy_shared(g) ? begin_shared(g) : begin(g, &g->solo);
+	return begin_otherwise(g);
 }
 
 /*
@@ -314,10 +323,9 @@ static NOINLINE int end_shared(struct hy_graph *g)
 }
 
 /* It is bare, and nothing else is under way: no lock, no other batch. */
-static inline bool is_plain(const struct hy_graph *g)
+static inline bool is_plain(const struct hy_graph *g,
+			    const struct hy_batch *batch)
 {
-	const struct hy_batch *batch = g->solo.batches;
-
 	return g->busy == BUSY_BATCH && g->bare && batch->depth == 1 &&
 	       !batch->frame && !hy_watched();
 }
@@ -332,16 +340,22 @@ static NOINLINE int finish_plain(struct hy_graph *g, struct hy_batch *batch)
 	return r;
 }
 
-/* As end_outermost() does; a subscriber may have had a batch meanwhile. */
-static inline int end_plain(struct hy_graph *g, struct hy_batch *batch)
+/*
+ * As end_outermost() does, of a log whose count was 0 all the time.  What is
+ * left to do, operators that have more to say too, sets `left`.
+ */
+static ALWAYS_INLINE int end_plain(struct hy_graph *g, struct hy_batch *batch)
 {
-	hy_log_close_bare(g);
+	struct hy_bare *end = g->bare_at;
+
+	hy_log_leave_bare(g);
 	g->solo.batches = NULL;
 	g->open_batches = 0;
 	g->drainer = &g->solo;
 	g->busy = BUSY_DRAINING;
 	g->pass = batch->pass;
-	hy_flush_bare(g, &batch->log);
+	hy_flush_bare(g, batch->log.bare, end);
+	/* A subscriber may have had a batch, which is the spare one now. */
 	if (unlikely(g->left || hy_posts_waiting(g) || g->spare_batch))
 		return finish_plain(g, batch);
 	g->drainer = NULL;
@@ -350,15 +364,22 @@ static inline int end_plain(struct hy_graph *g, struct hy_batch *batch)
 	return 0;
 }
 
+static NOINLINE int end_otherwise(struct hy_graph *g)
+{
+	return hy_shared(g) ? end_shared(g) : end(g, &g->solo);
+}
+
 int hyphae_batch_end(struct hyphae_graph *handle)
 {
 	struct hy_graph *g = hy_graph(handle);
+	struct hy_batch *batch;
 
 	if (!g)
 		return hy_bad_handle(handle);
-	if (likely(is_plain(g)))
-		return end_plain(g, g->solo.batches);
-	return hy_shared(g) ? end_shared(g) : end(g, &g->solo);
+	batch = g->solo.batches;
+	if (likely(is_plain(g, batch)))
+		return end_plain(g, batch);
+	return end_otherwise(g);
 }
 
 int hyphae_batch(struct hyphae_graph *graph, int (*fn)(void *ctx), void *ctx)

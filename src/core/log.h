@@ -65,15 +65,21 @@ static inline void hy_log_open_bare(struct hy_graph *g, struct hy_log *log)
 	g->bare_end = log->bare + log->capacity;
 }
 
-/* The graph has none any more: its log knows what it holds. */
+/* The graph has none any more. */
+static inline void hy_log_leave_bare(struct hy_graph *g)
+{
+	g->bare = NULL;
+	g->bare_at = g->bare_end = NULL;
+}
+
+/* The same, and the log knows what it holds. */
 static inline void hy_log_close_bare(struct hy_graph *g)
 {
 	struct hy_log *log = g->bare;
 
 	log->count = (size_t)(g->bare_at - log->bare);
 	log->writes = log->count;
-	g->bare = NULL;
-	g->bare_at = g->bare_end = NULL;
+	hy_log_leave_bare(g);
 }
 
 /* Room for one more; false without memory. */

@@ -379,19 +379,14 @@ static inline void say_more(struct hy_graph *g)
 		hy_wave_more(g);
 }
 
-/* Nothing else is left to do: then a value of one cell is no more than a set. */
-static inline bool is_clear(const struct hy_graph *g)
-{
-	return !(g->flags & HYPHAE_EAGER) && !g->nfired &&
-	       !hy_queue_used(&g->queue);
-}
-
+/* A value of one cell, and nothing else is left to do: no more than a set. */
 static inline bool is_one_set(const struct hy_graph *g,
 			      const struct hy_log *log)
 {
 	return log->count == 1 && log->entries[0].what == LOG_VALUE &&
 	       !(log->entries[0].cell->flags & (F_EVENT | F_ENDED)) &&
-	       is_clear(g);
+	       !(g->flags & HYPHAE_EAGER) && !g->nfired &&
+	       !hy_queue_used(&g->queue);
 }
 
 static inline void flush_one(struct hy_graph *g, struct hy_log *log)
@@ -421,24 +416,21 @@ static NOINLINE void flush_bare(struct hy_graph *g, const struct hy_bare *at,
 	}
 	g->gathering = g->fires_each = false;
 	hy_wave(g);
-	say_more(g);
 }
 
-void hy_flush_bare(struct hy_graph *g, struct hy_log *log)
+void hy_flush_bare(struct hy_graph *g, const struct hy_bare *at,
+		   const struct hy_bare *end)
 {
-	const struct hy_bare *bare = log->bare;
-	size_t count = log->count;
 	struct hy_cell *c;
 
-	hy_log_emptied(log);
-	if (unlikely(count != 1 || !is_clear(g))) {
-		flush_bare(g, bare, bare + count);
+	if (unlikely(at + 1 != end || g->flags & HYPHAE_EAGER)) {
+		flush_bare(g, at, end);
 		return;
 	}
-	c = bare->cell;
+	/* No more than a set. */
+	c = at->cell;
 	hy_flags_set(c, 0, F_PENDING);
-	hy_notify(g, c, c->type, bare->word, HYPHAE_VALUE);
-	say_more(g);
+	hy_notify(g, c, c->type, at->word, HYPHAE_VALUE);
 }
 
 static NOINLINE void flush_all(struct hy_graph *g, struct hy_log *log)
@@ -456,7 +448,9 @@ static NOINLINE void flush_all(struct hy_graph *g, struct hy_log *log)
 void hy_flush(struct hy_graph *g, struct hy_log *log)
 {
 	if (log->is_bare) {
-		hy_flush_bare(g, log);
+		hy_flush_bare(g, log->bare, log->bare + log->count);
+		say_more(g);
+		hy_log_emptied(log);
 		return;
 	}
 	if (is_one_set(g, log))

@@ -71,8 +71,12 @@ intptr_t hy_fanout(struct hy_graph *g, struct hy_cell *c, struct hy_sub *first,
  * the sources that were written and then failed.
  */
 void hy_flush(struct hy_graph *g, struct hy_log *log);
-/* The same of one that is bare, and closed. */
-void hy_flush_bare(struct hy_graph *g, struct hy_log *log);
+/*
+ * The same of what a bare log held, but that what operators have left to say
+ * (graph->more) is the caller's.
+ */
+void hy_flush_bare(struct hy_graph *g, const struct hy_bare *at,
+		   const struct hy_bare *end);
 
 /* Hold an error instead of a value (takes it); terminal: for good. */
 void hy_set_error(struct hy_graph *g, struct hy_cell *c, struct hy_error *error,

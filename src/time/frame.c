@@ -54,8 +54,8 @@ static int begin_locked(struct hy_graph *g, uint64_t boundary_ns)
 	r = hy_batch_begin(g);
 	if (r)
 		return r;
-	hy_batch_of(g)->frame = true;
 	time->frame = hy_thread_of(g);
+	time->frame->batches->frame = true;
 	time->boundary = boundary_ns;
 	time->frames++;
 	probe_frame(g, time->frames, boundary_ns);
