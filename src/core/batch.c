@@ -26,13 +26,14 @@ static inline struct hy_batch *batch_take(struct hy_graph *g)
 	return batch;
 }
 
+/* Its log is empty.  The spare one is as begin_idle() takes it. */
 static inline void batch_give(struct hy_graph *g, struct hy_batch *batch)
 {
 	if (!g->spare_batch) {
-		/* As begin_idle() takes it. */
 		batch->next = NULL;
 		batch->depth = 1;
 		batch->frame = false;
+		hy_log_bare_room(g, &batch->log);
 		g->spare_batch = batch;
 		return;
 	}
@@ -65,13 +66,16 @@ static inline void open_batch(struct hy_graph *g, struct hy_thread *t,
 {
 	batch->next = t->batches;
 	t->batches = batch;
-	g->open_batches++;
-	hy_busy(g, BUSY_BATCH, 0);
-	/* Nothing is under way, and nobody else is there. */
-	if (g->busy == BUSY_BATCH && !batch->log.count)
-		hy_log_open_bare(g, &batch->log);
-	else if (!batch->log.count)
-		batch->log.is_bare = false;
+	if (hy_shared(g)) {
+		g->open_batches++;
+		return;
+	}
+	g->busy |= BUSY_BATCH;
+	/* Nothing is under way. */
+	if (g->busy == BUSY_BATCH && !batch->log.count) {
+		hy_log_bare_room(g, &batch->log);
+		g->busy |= BUSY_BARE;
+	}
 }
 
 static inline void close_batch(struct hy_graph *g, struct hy_thread *t,
@@ -79,13 +83,16 @@ static inline void close_batch(struct hy_graph *g, struct hy_thread *t,
 {
 	struct hy_batch **link = &t->batches;
 
-	if (g->bare == &batch->log)
-		hy_log_close_bare(g);
 	while (unlikely(*link != batch))
 		link = &(*link)->next;
 	*link = batch->next;
-	if (--g->open_batches == 0)
-		hy_busy(g, 0, BUSY_BATCH);
+	if (hy_shared(g)) {
+		g->open_batches--;
+		return;
+	}
+	if (g->busy & BUSY_BARE)
+		hy_log_close_bare(g, &batch->log);
+	g->busy &= ~(uint32_t)BUSY_BATCH;
 }
 
 /* Inline, so that a graph without locks need not ask whose thread it is. */
@@ -188,9 +195,7 @@ static ALWAYS_INLINE int begin_idle(struct hy_graph *g)
 	g->spare_batch = NULL;
 	batch->pass = pass;
 	g->solo.batches = batch;
-	g->open_batches = 1;
-	g->busy = BUSY_BATCH;
-	hy_log_open_bare(g, &batch->log);
+	g->busy = BUSY_BATCH | BUSY_BARE;
 	probe_batch(g, pass);
 	return 0;
 }
@@ -322,11 +327,11 @@ static NOINLINE int end_shared(struct hy_graph *g)
 	return r;
 }
 
-/* It is bare, and nothing else is under way: no lock, no other batch. */
+/* Its log is bare, and nothing else is under way. */
 static inline bool is_plain(const struct hy_graph *g,
 			    const struct hy_batch *batch)
 {
-	return g->busy == BUSY_BATCH && g->bare && batch->depth == 1 &&
+	return g->busy == (BUSY_BATCH | BUSY_BARE) && batch->depth == 1 &&
 	       !batch->frame && !hy_watched();
 }
 
@@ -348,12 +353,11 @@ static ALWAYS_INLINE int end_plain(struct hy_graph *g, struct hy_batch *batch)
 {
 	struct hy_bare *end = g->bare_at;
 
-	hy_log_leave_bare(g);
 	g->solo.batches = NULL;
-	g->open_batches = 0;
 	g->drainer = &g->solo;
 	g->busy = BUSY_DRAINING;
 	g->pass = batch->pass;
+	g->bare_at = batch->log.bare;
 	hy_flush_bare(g, batch->log.bare, end);
 	/* A subscriber may have had a batch, which is the spare one now. */
 	if (unlikely(g->left || hy_posts_waiting(g) || g->spare_batch))
@@ -398,7 +402,7 @@ int hyphae_batch(struct hyphae_graph *graph, int (*fn)(void *ctx), void *ctx)
 
 static bool has_writes(const struct hy_graph *g, const struct hy_batch *batch)
 {
-	if (g->bare == &batch->log)
+	if (g->busy & BUSY_BARE)
 		return g->bare_at != batch->log.bare;
 	return batch->log.count;
 }

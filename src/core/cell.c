@@ -263,7 +263,7 @@ static int log_write(struct hy_graph *g, struct hy_cell *c, uint64_t word,
 	*ret_done = !(c->flags & (F_NO_FAST_WRITE | F_EVENT));
 	if (!*ret_done)
 		return 0;
-	if (g->bare && !(c->flags & F_NOT_BARE))
+	if (g->busy & BUSY_BARE && !(c->flags & F_NOT_BARE))
 		return hy_log_grow_bare(g) && hy_log_add_bare(g, c, word)
 			       ? 0
 			       : -ENOMEM;
@@ -279,7 +279,7 @@ static NOINLINE int write_otherwise(struct hy_graph *g, struct hy_cell *c,
 	bool done = false;
 	int r = 0;
 
-	if (g->busy == BUSY_BATCH)
+	if ((g->busy & ~(uint32_t)BUSY_BARE) == BUSY_BATCH)
 		r = log_write(g, c, word, &done);
 	return done ? r : hy_write(g, handle, type, LOG_VALUE, word, NULL);
 }
@@ -289,7 +289,8 @@ static NOINLINE int write_busy(struct hy_graph *g, struct hy_cell *c,
 			       struct hyphae_cell *handle,
 			       const struct hyphae_type *type, uint64_t word)
 {
-	if (likely(g->busy == BUSY_BATCH && hy_log_add_bare(g, c, word)))
+	if (likely(g->busy == (BUSY_BATCH | BUSY_BARE) &&
+		   hy_log_add_bare(g, c, word)))
 		return 0;
 	return write_otherwise(g, c, handle, type, word);
 }

@@ -166,14 +166,14 @@ int hyphae_graph_free(struct hyphae_graph *handle)
 	if (!g)
 		return -ESTALE;
 	hy_lock(g);
-	if (g->open_batches || g->drainer || g->entered_scopes || g->starting ||
-	    g->walking || hy_guarded(g)) {
+	if (hy_batches_open(g) || g->drainer || g->entered_scopes ||
+	    g->starting || g->walking || hy_guarded(g)) {
 		hy_unlock(g);
 		return -EBUSY;
 	}
 	r = dispose_scopes(g);
 	/* What these called may have opened a batch. */
-	if (r || g->open_batches || !hy_drain_begin(g)) {
+	if (r || hy_batches_open(g) || !hy_drain_begin(g)) {
 		hy_unlock(g);
 		return -EBUSY;
 	}
@@ -258,7 +258,7 @@ int hyphae_graph_check_idle(struct hyphae_graph *handle)
 	if (!g)
 		return hy_bad_handle(handle);
 	hy_lock(g);
-	idle = !g->open_batches && !g->drainer && !g->next.count &&
+	idle = !hy_batches_open(g) && !g->drainer && !g->next.count &&
 	       !g->inbox.count && !hy_has_dead(g) && !hy_posts_waiting(g);
 	hy_unlock(g);
 	return idle ? 0 : -EBUSY;

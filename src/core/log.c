@@ -61,7 +61,7 @@ bool hy_log_room(struct hy_graph *g, struct hy_log *log, size_t more)
 
 bool hy_log_grow_bare(struct hy_graph *g)
 {
-	struct hy_log *log = g->bare;
+	struct hy_log *log = &g->solo.batches->log;
 	size_t count = (size_t)(g->bare_at - log->bare);
 
 	log->count = count;
@@ -96,9 +96,9 @@ void hy_log_fill_in(struct hy_graph *g, struct hy_log *log)
 
 void hy_log_note(struct hy_graph *g)
 {
-	struct hy_log *log = g->bare;
+	struct hy_log *log = &g->solo.batches->log;
 
-	hy_log_close_bare(g);
+	hy_log_close_bare(g, log);
 	hy_log_fill_in(g, log);
 }
 

@@ -56,30 +56,20 @@ static inline void hy_log_begin(struct hy_graph *g, struct hy_log *log)
 #define F_NOT_BARE                                                             \
 	(F_DERIVED | F_ENDED | F_DEAD | F_EVENT | F_EQUAL | F_BOXED | F_PENDING)
 
-/* A batch has been opened, with an empty log. */
-static inline void hy_log_open_bare(struct hy_graph *g, struct hy_log *log)
+/* Where the first goes, of an empty log. */
+static inline void hy_log_bare_room(struct hy_graph *g, struct hy_log *log)
 {
-	log->is_bare = true;
-	g->bare = log;
 	g->bare_at = log->bare;
 	g->bare_end = log->bare + log->capacity;
 }
 
-/* The graph has none any more. */
-static inline void hy_log_leave_bare(struct hy_graph *g)
+/* The log knows what it holds, and the graph has no bare one any more. */
+static inline void hy_log_close_bare(struct hy_graph *g, struct hy_log *log)
 {
-	g->bare = NULL;
-	g->bare_at = g->bare_end = NULL;
-}
-
-/* The same, and the log knows what it holds. */
-static inline void hy_log_close_bare(struct hy_graph *g)
-{
-	struct hy_log *log = g->bare;
-
 	log->count = (size_t)(g->bare_at - log->bare);
 	log->writes = log->count;
-	hy_log_leave_bare(g);
+	log->is_bare = true;
+	hy_busy(g, 0, BUSY_BARE);
 }
 
 /* Room for one more; false without memory. */
@@ -93,11 +83,11 @@ void hy_log_note(struct hy_graph *g);
 
 static inline void hy_log_noted(struct hy_graph *g)
 {
-	if (unlikely(g->bare != NULL))
+	if (unlikely(g->busy & BUSY_BARE))
 		hy_log_note(g);
 }
 
-/* False: there is no bare log, no room in it, or the cell is not fit for it. */
+/* BUSY_BARE.  False: there is no room, or the cell is not fit for it. */
 static inline bool hy_log_add_bare(struct hy_graph *g, struct hy_cell *c,
 				   uint64_t word)
 {

@@ -78,6 +78,12 @@ static inline void hy_busy(struct hy_graph *g, uint32_t set, uint32_t clear)
 		g->busy = (g->busy & ~clear) | set;
 }
 
+/* A batch is open, on any thread. */
+static inline bool hy_batches_open(const struct hy_graph *g)
+{
+	return g->open_batches || g->busy & BUSY_BATCH;
+}
+
 static inline void hy_lock(struct hy_graph *g)
 {
 	if (hy_shared(g))

@@ -403,7 +403,7 @@ struct hy_log {
 	uint64_t coalesced; /* of these, replaced by a later one */
 	size_t events;	    /* entries of event cells: these never coalesce */
 	bool ends;	    /* there was an entry with an end */
-	bool is_bare;	    /* values of plain cells, each once: see log.h */
+	bool is_bare;	    /* closed, and nothing but bare: see log.h */
 };
 
 /* The open batch of one thread in one graph. */
@@ -549,14 +549,12 @@ struct hy_graph {
 	hyphae_problem_fn on_problem;
 	void *problem_ctx;
 	/*
-	 * The log of the batch that is open, while it is bare: then its count
-	 * is behind, for what is written goes to bare_at.  Else bare_at is
-	 * bare_end.
+	 * Where a bare log goes on (BUSY_BARE), and where its room ends; with
+	 * a spare batch, the room in the log of that.
 	 */
-	struct hy_log *bare;
 	struct hy_bare *bare_at, *bare_end;
 	struct hy_batch *spare_batch;
-	uint32_t open_batches;
+	uint32_t open_batches; /* of a shared graph */
 	uint32_t entered_scopes;
 	uint32_t doomed_scopes;
 	bool freeing;	      /* nothing is made, no links are mended */
@@ -590,6 +588,7 @@ enum {
 	BUSY_DRAINING = 2,
 	BUSY_BATCH = 4,
 	BUSY_GUARD = 8,
+	BUSY_BARE = 16, /* and the log of that batch is bare: log.h */
 };
 
 #define HY_CHUNK_BYTES 65536

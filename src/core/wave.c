@@ -403,8 +403,8 @@ static inline void flush_one(struct hy_graph *g, struct hy_log *log)
  * function of the user is called before all are written.  None has ended: that
  * would have been a write to a log, by which this one were not bare any more.
  */
-static NOINLINE void flush_bare(struct hy_graph *g, const struct hy_bare *at,
-				const struct hy_bare *end)
+void hy_flush_wave(struct hy_graph *g, const struct hy_bare *at,
+		   const struct hy_bare *end)
 {
 	g->gathering = g->fires_each = true;
 	for (; at != end; at++) {
@@ -416,21 +416,6 @@ static NOINLINE void flush_bare(struct hy_graph *g, const struct hy_bare *at,
 	}
 	g->gathering = g->fires_each = false;
 	hy_wave(g);
-}
-
-void hy_flush_bare(struct hy_graph *g, const struct hy_bare *at,
-		   const struct hy_bare *end)
-{
-	struct hy_cell *c;
-
-	if (unlikely(at + 1 != end || g->flags & HYPHAE_EAGER)) {
-		flush_bare(g, at, end);
-		return;
-	}
-	/* No more than a set. */
-	c = at->cell;
-	hy_flags_set(c, 0, F_PENDING);
-	hy_notify(g, c, c->type, at->word, HYPHAE_VALUE);
 }
 
 static NOINLINE void flush_all(struct hy_graph *g, struct hy_log *log)

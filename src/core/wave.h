@@ -75,8 +75,23 @@ void hy_flush(struct hy_graph *g, struct hy_log *log);
  * The same of what a bare log held, but that what operators have left to say
  * (graph->more) is the caller's.
  */
-void hy_flush_bare(struct hy_graph *g, const struct hy_bare *at,
+void hy_flush_wave(struct hy_graph *g, const struct hy_bare *at,
 		   const struct hy_bare *end);
+
+static inline void hy_flush_bare(struct hy_graph *g, const struct hy_bare *at,
+				 const struct hy_bare *end)
+{
+	struct hy_cell *c;
+
+	if (unlikely(at + 1 != end || g->flags & HYPHAE_EAGER)) {
+		hy_flush_wave(g, at, end);
+		return;
+	}
+	/* No more than a set. */
+	c = at->cell;
+	hy_flags_set(c, 0, F_PENDING);
+	hy_notify(g, c, c->type, at->word, HYPHAE_VALUE);
+}
 
 /* Hold an error instead of a value (takes it); terminal: for good. */
 void hy_set_error(struct hy_graph *g, struct hy_cell *c, struct hy_error *error,
