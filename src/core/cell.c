@@ -292,6 +292,8 @@ static NOINLINE int write_busy(struct hy_graph *g, struct hy_cell *c,
 	if (likely(g->busy == (BUSY_BATCH | BUSY_BARE) &&
 		   hy_log_add_bare(g, c, word)))
 		return 0;
+	if (hy_shared(g))
+		return hy_set_shared(g, handle, type, word);
 	return write_otherwise(g, c, handle, type, word);
 }
 

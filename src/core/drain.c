@@ -267,8 +267,9 @@ struct hy_batch *hy_batch_of(struct hy_graph *g)
 }
 
 /* Nothing stands in the way: run the wave. */
-static int write_now(struct hy_graph *g, struct hy_cell *c, uint32_t what,
-		     uint64_t word, struct hy_error *error)
+static inline int write_now(struct hy_graph *g, struct hy_cell *c,
+			    uint32_t what, uint64_t word,
+			    struct hy_error *error)
 {
 	int r, drained;
 
@@ -279,6 +280,8 @@ static int write_now(struct hy_graph *g, struct hy_cell *c, uint32_t what,
 		r = hy_notify(g, c, c->type, 0, HYPHAE_COMPLETE);
 	else
 		r = hy_notify(g, c, c->type, (uintptr_t)error, HYPHAE_ERROR);
+	if (likely(hy_drain_leave(g)))
+		return r;
 	drained = hy_drain_end(g, 1);
 	return drained ? drained : r;
 }
@@ -336,16 +339,16 @@ static void give_up(struct hy_graph *g, const struct hyphae_type *type,
 	hy_error_unref(error);
 }
 
-int hy_write(struct hy_graph *g, const struct hyphae_cell *handle,
-	     const struct hyphae_type *type, uint32_t what, uint64_t word,
-	     struct hy_error *error)
+/* The lock is held before, not after. */
+static int write_and_unlock(struct hy_graph *g,
+			    const struct hyphae_cell *handle,
+			    const struct hyphae_type *type, uint32_t what,
+			    uint64_t word, struct hy_error *error)
 {
-	struct hy_cell *c;
+	struct hy_cell *c = hy_cell(handle);
 	bool taken = false;
 	int r = -ESTALE;
 
-	hy_lock(g);
-	c = hy_cell(handle);
 	if (c && !(c->flags & F_DEAD)) {
 		/* Its own subscriber may release it. */
 		c->refs++;
@@ -357,4 +360,30 @@ int hy_write(struct hy_graph *g, const struct hyphae_cell *handle,
 	hy_bury(g);
 	hy_unlock(g);
 	return r;
+}
+
+int hy_write(struct hy_graph *g, const struct hyphae_cell *handle,
+	     const struct hyphae_type *type, uint32_t what, uint64_t word,
+	     struct hy_error *error)
+{
+	hy_lock(g);
+	return write_and_unlock(g, handle, type, what, word, error);
+}
+
+int hy_set_shared(struct hy_graph *g, const struct hyphae_cell *handle,
+		  const struct hyphae_type *type, uint64_t word)
+{
+	const struct hy_thread *me = &hy_self.thread;
+	struct hy_cell *c;
+	int r;
+
+	hy_lock_enter(&g->lock);
+	c = hy_cell(handle);
+	if (likely(c && !(c->flags & (F_DERIVED | F_ENDED | F_DEAD)) &&
+		   !me->batches && me->guard != g && hy_drain_begin(g))) {
+		r = write_now(g, c, LOG_VALUE, word, NULL);
+		hy_lock_leave(&g->lock);
+		return r;
+	}
+	return write_and_unlock(g, handle, type, LOG_VALUE, word, NULL);
 }

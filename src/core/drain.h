@@ -101,6 +101,13 @@ int hy_write(struct hy_graph *g, const struct hyphae_cell *handle,
 	     const struct hyphae_type *type, uint32_t what, uint64_t word,
 	     struct hy_error *error);
 
+/*
+ * The same of a value in a thread-safe graph; and if nothing stands in the way
+ * a wave of it, without a reference: what dies in a wave stays until its end.
+ */
+int hy_set_shared(struct hy_graph *g, const struct hyphae_cell *handle,
+		  const struct hyphae_type *type, uint64_t word);
+
 /* Make `idle`: threads wait by the clock that nobody sets. */
 void hy_idle_init(struct hy_graph *g);
 

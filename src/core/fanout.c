@@ -147,8 +147,8 @@ NOINLINE void hy_returned(struct hy_graph *g, struct hy_sub *s, int r)
 	hy_problem(g, s->cell, r, text);
 }
 
-static inline void call(struct hy_graph *g, struct hy_sub *s,
-			const struct hyphae_signal *signal, bool in_wave)
+static ALWAYS_INLINE void call(struct hy_graph *g, struct hy_sub *s,
+			       const struct hyphae_signal *signal, bool in_wave)
 {
 	/* Read under the lock: it may be ended by another thread meanwhile. */
 	hyphae_subscriber_fn fn = s->fn;
@@ -337,6 +337,29 @@ static NOINLINE void run_plainly(struct hy_graph *g, struct hy_cell *c,
 	}
 }
 
+/* The same of a thread-safe one, whose lock is let go of around each. */
+static inline bool is_plain_locked(struct hy_graph *g, const struct hy_cell *c)
+{
+	return hy_shared(g) && !hy_guarded(g) && !hy_tracked() &&
+	       !(c->flags & (F_NO_VALUE | F_END_NEW));
+}
+
+static NOINLINE void run_locked(struct hy_graph *g, struct hy_cell *c,
+				struct hy_sub *s, const struct hy_sub *last)
+{
+	const struct hyphae_signal *signal = plain_signal(g, c, c->type);
+
+	for (;;) {
+		if (likely(!s->flags))
+			call(g, s, signal, true);
+		else
+			tell_slowly(g, s);
+		if (s == last)
+			break;
+		s = s->next;
+	}
+}
+
 /* Returns how many were called. */
 static NOINLINE uint64_t run_any(struct hy_graph *g, struct hy_cell *c,
 				 struct hy_sub *s, const struct hy_sub *last)
@@ -432,6 +455,8 @@ static inline intptr_t tell_subscribers(struct hy_graph *g, struct hy_cell *c,
 {
 	if (hy_watched())
 		fanout_watched(g, c, first, last, height);
+	else if (unlikely(!is_plain(g, c)) && is_plain_locked(g, c))
+		run_locked(g, c, first, last);
 	else if (unlikely(!is_plain(g, c)))
 		run_any(g, c, first, last);
 	else if (first == last && likely(!first->flags))
