@@ -67,7 +67,7 @@ static void discard(struct hy_graph *g, struct hy_derived *d)
 	hy_box_free_spares(c);
 	hy_error_unref(hy_error_of(c));
 	if (c->flags & F_NARY)
-		hy_fan_in_free(g, d->fan_in);
+		hy_fan_in_free(g, d);
 	g->nsignals -= (c->flags & F_SIGNALS) != 0;
 	g->nlazy -= (c->flags & F_LAZY) != 0;
 	g->ncells--;
@@ -146,7 +146,7 @@ static struct hy_derived *derived_new(struct hy_graph *g,
 		hy_cell_slot(g, HY_CHUNK_DERIVED, order->type, order->site);
 	uint32_t count = order->apart ? 0 : (uint32_t)order->count;
 	uint32_t room = order->apart ? order->apart : count;
-	bool ok;
+	bool ok = true;
 
 	if (!d)
 		return NULL;
@@ -155,8 +155,7 @@ static struct hy_derived *derived_new(struct hy_graph *g,
 	d->fn = order->fn;
 	d->ctx = order->ctx;
 	if (d->cell.flags & F_NARY)
-		d->fan_in = hy_fan_in_new(g, d, count, room ? room : 2);
-	ok = !(d->cell.flags & F_NARY) || d->fan_in;
+		ok = hy_fan_in_make(g, d, count, room ? room : 2);
 	g->nsignals += (d->cell.flags & F_SIGNALS) != 0;
 	if (order->lazy && ok) {
 		ok = hy_lazy_reserve(g);
@@ -534,10 +533,9 @@ struct hy_derived *hy_derive_hidden(struct hy_graph *g, const struct hy_op *op,
 	d->fn = fn;
 	d->ctx = ctx;
 	d->cell.height = height_over(g, NULL, 0);
-	d->fan_in = hy_fan_in_new(g, d, 0, 2);
 	store_relaxed(&d->cell.word, 1);
 	g->nsignals++;
-	if (unlikely(!d->fan_in)) {
+	if (unlikely(!hy_fan_in_make(g, d, 0, 2))) {
 		discard(g, d);
 		return NULL;
 	}

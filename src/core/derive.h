@@ -91,7 +91,7 @@ struct hy_derived *hy_derive_hidden(struct hy_graph *g, const struct hy_op *op,
 
 static inline const void *hy_input_value(const struct hy_derived *d, uint32_t i)
 {
-	return d->cell.flags & F_NARY ? d->fan_in->values[i]
+	return d->cell.flags & F_NARY ? d->values[i]
 				      : hy_value_of(d->one.input);
 }
 
@@ -113,7 +113,7 @@ static inline uint64_t hy_input_word(const struct hy_derived *d, uint32_t i)
  */
 static inline uint32_t hy_brought(const struct hy_derived *d, uint32_t i)
 {
-	return d->fan_in->marks[i] & (MARK_VALUE | MARK_END);
+	return d->marks[i] & (MARK_VALUE | MARK_END);
 }
 
 /* The same, and it is seen to; for OP_KEEPS. */
@@ -127,7 +127,7 @@ static inline uint32_t hy_take(struct hy_derived *d, uint32_t i)
 
 static inline bool hy_holds_value(const struct hy_derived *d, uint32_t i)
 {
-	return !(d->fan_in->marks[i] & MARK_WITHOUT);
+	return !(d->marks[i] & MARK_WITHOUT);
 }
 
 /* It holds an error: recoverable, or for good. */
@@ -140,7 +140,7 @@ static inline bool hy_holds_error(const struct hy_derived *d, uint32_t i)
 
 static inline bool hy_input_ended(const struct hy_derived *d, uint32_t i)
 {
-	return d->fan_in->marks[i] & MARK_ENDED;
+	return d->marks[i] & MARK_ENDED;
 }
 
 /*
@@ -198,7 +198,7 @@ static inline int hy_run_combine(struct hy_graph *g, struct hy_derived *d,
 	int r;
 
 	if (likely(d->cell.flags & F_NARY)) {
-		values = d->fan_in->values;
+		values = d->values;
 		count = d->fan_in->count;
 	} else {
 		one = hy_value_of(d->one.input);

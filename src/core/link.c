@@ -60,39 +60,69 @@ static inline bool has_small(const struct hy_graph *g)
 	return !g->region && !(g->flags & HYPHAE_HEAP_CELLS);
 }
 
-/* One block: edges, then values, then sets, then marks. */
-struct hy_fan_in *hy_fan_in_new(struct hy_graph *g, const struct hy_derived *d,
-				uint32_t count, uint32_t capacity)
+/* What lies behind the edges; without sets the marks need not be aligned. */
+static inline size_t marks_and_sets(const struct hy_derived *d, size_t capacity)
 {
-	size_t edges = capacity * sizeof(struct hy_edge);
-	size_t words = has_news(d) ? hy_bits_words(capacity) : 0;
-	size_t bytes = sizeof(struct hy_fan_in) + edges +
-		       capacity * sizeof(void *) + capacity;
-	struct hy_fan_in *in;
-	bool small;
+	size_t words;
 
+	if (!has_news(d))
+		return capacity;
+	words = (capacity + 7) / 8 + hy_bits_words(capacity);
 	if (d->op->flags & OP_DYNAMIC)
-		words *= 2;
-	bytes += words * sizeof(uint64_t);
-	small = bytes <= HY_SMALL_INPUTS && has_small(g);
-	in = small ? hy_slot_new(g, HY_CHUNK_INPUTS)
-		   : hy_zalloc_in(g->region, bytes);
-	if (in) {
-		in->small = small;
-		in->count = count;
-		in->capacity = capacity;
-		in->values = (const void **)((char *)in->edges + edges);
-		in->marks = (unsigned char *)(hy_news(in) + words);
-	}
+		words += hy_bits_words(capacity);
+	return words * sizeof(uint64_t);
+}
+
+static struct hy_fan_in *fan_in_new(struct hy_graph *g,
+				    const struct hy_derived *d, uint32_t count,
+				    uint32_t capacity)
+{
+	const void **values;
+	size_t bytes = capacity * (sizeof(*values) + sizeof(struct hy_edge)) +
+		       sizeof(struct hy_fan_in) + marks_and_sets(d, capacity);
+	bool small = bytes <= HY_SMALL_INPUTS && has_small(g);
+	struct hy_fan_in *in;
+
+	values = small ? hy_slot_new(g, HY_CHUNK_INPUTS)
+		       : hy_zalloc_in(g->region, bytes);
+	if (!values)
+		return NULL;
+	in = (struct hy_fan_in *)(values + capacity);
+	in->small = small;
+	in->count = count;
+	in->capacity = capacity;
 	return in;
 }
 
-void hy_fan_in_free(struct hy_graph *g, struct hy_fan_in *in)
+static void fan_in_take(struct hy_derived *d, struct hy_fan_in *in)
 {
-	if (in && in->small)
-		hy_slot_free(g, in);
+	d->fan_in = in;
+	d->values = hy_fan_in_values(in);
+	d->marks = hy_fan_in_marks(in);
+}
+
+bool hy_fan_in_make(struct hy_graph *g, struct hy_derived *d, uint32_t count,
+		    uint32_t capacity)
+{
+	struct hy_fan_in *in = fan_in_new(g, d, count, capacity);
+
+	if (in)
+		fan_in_take(d, in);
+	return in;
+}
+
+static void fan_in_free(struct hy_graph *g, struct hy_fan_in *in)
+{
+	if (in->small)
+		hy_slot_free(g, hy_fan_in_values(in));
 	else
-		hy_free(in);
+		hy_free(hy_fan_in_values(in));
+}
+
+void hy_fan_in_free(struct hy_graph *g, struct hy_derived *d)
+{
+	if (d->fan_in)
+		fan_in_free(g, d->fan_in);
 }
 
 /* Count the input in or out, if that differs from what was counted. */
@@ -110,7 +140,7 @@ void hy_fan_in_note(struct hy_derived *d, uint32_t i, uint32_t brought)
 	struct hy_fan_in *in = d->fan_in;
 	const struct hy_cell *input = in->edges[i].input;
 	struct hy_cell *c = &d->cell;
-	unsigned char *mark = &in->marks[i];
+	unsigned char *mark = &d->marks[i];
 	bool without = input->flags & F_NO_VALUE;
 
 	/* The end of an event does not bring what it emitted long before. */
@@ -118,7 +148,7 @@ void hy_fan_in_note(struct hy_derived *d, uint32_t i, uint32_t brought)
 		without |= *mark & MARK_WITHOUT;
 	count_mark(&in->without, mark, MARK_WITHOUT, without);
 	count_mark(&in->ended, mark, MARK_ENDED, input->flags & F_ENDED);
-	in->values[i] = hy_value_of(input);
+	d->values[i] = hy_value_of(input);
 	if (!(c->flags & F_SIGNALS))
 		hy_flags_set(c, in->without ? F_BLOCKED : 0, F_BLOCKED);
 	else if (brought && has_news(d))
@@ -140,7 +170,7 @@ void hy_fan_in_begin(struct hy_derived *d, uint32_t i)
 	hy_fan_in_note(d, i, brought);
 	if (!(input->flags & F_EVENT))
 		return;
-	count_mark(&in->without, &in->marks[i], MARK_WITHOUT, true);
+	count_mark(&in->without, &d->marks[i], MARK_WITHOUT, true);
 	if (!(d->cell.flags & F_SIGNALS))
 		hy_flags_set(&d->cell, F_BLOCKED, 0);
 }
@@ -201,15 +231,16 @@ static bool fan_in_grow(struct hy_graph *g, struct hy_derived *d, uint32_t want)
 		return true;
 	if (want > HYPHAE_INPUTS_MAX)
 		return false;
-	in = hy_fan_in_new(g, d, old->count, capacity);
+	in = fan_in_new(g, d, old->count, capacity);
 	if (!in)
 		return false;
 	in->running = old->running;
 	in->again = old->again;
 	in->without = old->without;
 	in->ended = old->ended;
-	memcpy(in->values, old->values, old->count * sizeof(*in->values));
-	memcpy(in->marks, old->marks, old->count);
+	memcpy(hy_fan_in_values(in), d->values,
+	       old->count * sizeof(*d->values));
+	memcpy(hy_fan_in_marks(in), d->marks, old->count);
 	if (has_news(d)) {
 		copy_set(hy_news(in), in, hy_news(old), old);
 		copy_set(hy_holes(in), in, hy_holes(old), old);
@@ -219,8 +250,8 @@ static bool fan_in_grow(struct hy_graph *g, struct hy_derived *d, uint32_t want)
 		in->edges[i] = old->edges[i];
 		edge_moved(&in->edges[i], &old->edges[i]);
 	}
-	d->fan_in = in;
-	hy_fan_in_free(g, old);
+	fan_in_take(d, in);
+	fan_in_free(g, old);
 	return true;
 }
 
@@ -331,12 +362,12 @@ static struct hy_cell *slot_clear(struct hy_graph *g, struct hy_derived *d,
 	struct hy_fan_in *in = d->fan_in;
 	struct hy_cell *input = in->edges[i].input;
 
-	count_mark(&in->without, &in->marks[i], MARK_WITHOUT, false);
-	count_mark(&in->ended, &in->marks[i], MARK_ENDED, false);
+	count_mark(&in->without, &d->marks[i], MARK_WITHOUT, false);
+	count_mark(&in->ended, &d->marks[i], MARK_ENDED, false);
 	if (has_news(d))
 		hy_bits_remove(hy_news(in), in->capacity, i);
-	in->marks[i] = 0;
-	in->values[i] = NULL;
+	d->marks[i] = 0;
+	d->values[i] = NULL;
 	if (input)
 		hy_edge_unlink(g, &in->edges[i]);
 	return input;

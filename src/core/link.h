@@ -17,11 +17,11 @@
  */
 bool hy_stack_room(struct hy_graph *g, size_t edges);
 
-/* Slots for `capacity` inputs of which `count` are in use; NULL: no memory. */
-struct hy_fan_in *hy_fan_in_new(struct hy_graph *g, const struct hy_derived *d,
-				uint32_t count, uint32_t capacity);
-
-void hy_fan_in_free(struct hy_graph *g, struct hy_fan_in *in);
+/* Slots for `capacity` inputs of which `count` are in use; false: no memory. */
+bool hy_fan_in_make(struct hy_graph *g, struct hy_derived *d, uint32_t count,
+		    uint32_t capacity);
+/* If there was memory for it. */
+void hy_fan_in_free(struct hy_graph *g, struct hy_derived *d);
 
 /*
  * Note what input `i` is now; `brought`: MARK_VALUE, MARK_END or both, that
@@ -36,14 +36,14 @@ void hy_fan_in_begin(struct hy_derived *d, uint32_t i);
 static inline void hy_news_add(struct hy_derived *d, uint32_t i,
 			       uint32_t brought)
 {
-	d->fan_in->marks[i] |= (unsigned char)brought;
+	d->marks[i] |= (unsigned char)brought;
 	hy_bits_add(hy_news(d->fan_in), d->fan_in->capacity, i);
 }
 
 /* What it brought is seen to. */
 static inline void hy_news_remove(struct hy_derived *d, uint32_t i)
 {
-	d->fan_in->marks[i] &= MARK_WITHOUT | MARK_ENDED;
+	d->marks[i] &= MARK_WITHOUT | MARK_ENDED;
 	hy_bits_remove(hy_news(d->fan_in), d->fan_in->capacity, i);
 }
 

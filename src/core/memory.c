@@ -33,7 +33,7 @@ static size_t add_cell(struct hy_cell *c, struct hyphae_graph_memory *m)
 	if (c->flags & F_NARY)
 		m->inputs += sizeof(*d->fan_in) +
 			     d->fan_in->count * (sizeof(d->fan_in->edges[0]) +
-						 sizeof(d->fan_in->values[0]));
+						 sizeof(d->values[0]));
 	return (*c->name ? sizeof(struct hy_label) : 0) +
 	       (hy_cold_of(c) ? sizeof(struct hy_cold) : 0);
 }

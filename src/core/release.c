@@ -188,7 +188,7 @@ static void cell_release(struct hy_graph *g, struct hy_cell *c)
 		if (hy_derived_of(c)->op->free)
 			hy_derived_of(c)->op->free(g, hy_derived_of(c));
 		if (c->flags & F_NARY)
-			hy_fan_in_free(g, hy_derived_of(c)->fan_in);
+			hy_fan_in_free(g, hy_derived_of(c));
 	}
 	if (unlikely(flags & (F_SIGNALS | F_LAZY | F_HOOKS | F_BOXED))) {
 		g->nsignals -= (flags & F_SIGNALS) != 0;

@@ -209,11 +209,15 @@ enum hy_mark {
 };
 
 /*
- * The inputs of a cell that has more than one, or notes what they bring.
- * Behind the values lie sets of inputs (base/bits.h, of `capacity`), so that
+ * The inputs of a cell that has more than one, or notes what they bring.  Of
+ * the block that this is in, the values lie in front of it, because it is
+ * these and `count` that the cell is computed from; and the marks behind it.
+ * Behind the marks lie sets of inputs (base/bits.h, of `capacity`), so that
  * nobody has to look at all of them.  OP_SIGNALS, but OP_BLIND: hy_news(),
  * those whose marks say that they brought something.  OP_DYNAMIC too:
  * hy_holes(), the slots below `count` that have no input.
+ *
+ *	values | struct hy_fan_in, edges | marks | news | holes
  */
 struct hy_fan_in {
 	uint32_t count;		/* slots in use; an edge may have no input */
@@ -223,8 +227,6 @@ struct hy_fan_in {
 	uint32_t small : 1;	/* lies in a slot: HY_CHUNK_INPUTS */
 	uint32_t running : 1;	/* computed.c: its function is under way, */
 	uint32_t again : 1;	/* and it has to be computed once more */
-	const void **values;	/* one each, kept up to date by spread() */
-	unsigned char *marks;	/* one each: enum hy_mark */
 	struct hy_edge edges[];
 };
 
@@ -239,7 +241,11 @@ struct hy_derived {
 	struct hy_derived *next_queued;
 	union {
 		struct hy_edge one;
-		struct hy_fan_in *fan_in; /* F_NARY */
+		struct { /* F_NARY */
+			struct hy_fan_in *fan_in;
+			const void **values;  /* kept up to date by spread() */
+			unsigned char *marks; /* enum hy_mark */
+		};
 	};
 };
 
@@ -684,9 +690,21 @@ static inline struct hy_edge *hy_edges(struct hy_derived *d)
 	return d->cell.flags & F_NARY ? d->fan_in->edges : &d->one;
 }
 
+static inline const void **hy_fan_in_values(const struct hy_fan_in *in)
+{
+	return (const void **)(uintptr_t)in - in->capacity;
+}
+
+static inline unsigned char *hy_fan_in_marks(const struct hy_fan_in *in)
+{
+	return (unsigned char *)(uintptr_t)(in->edges + in->capacity);
+}
+
 static inline uint64_t *hy_news(const struct hy_fan_in *in)
 {
-	return (uint64_t *)(in->values + in->capacity);
+	size_t marks = (in->capacity + 7) / 8 * 8;
+
+	return (uint64_t *)(uintptr_t)(hy_fan_in_marks(in) + marks);
 }
 
 static inline uint64_t *hy_holes(const struct hy_fan_in *in)

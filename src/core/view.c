@@ -73,13 +73,13 @@ void hy_view_show(struct hy_view *view, struct hy_derived *d)
 		edges[i].input = copies ? copy : view->inputs[i].cell;
 		if (!(d->cell.flags & F_NARY))
 			break;
-		in->values[i] = hy_value_of(copy);
+		d->values[i] = hy_value_of(copy);
 		if (copy->flags & F_NO_VALUE) {
-			in->marks[i] |= MARK_WITHOUT;
+			d->marks[i] |= MARK_WITHOUT;
 			in->without++;
 		}
 		if (copy->flags & F_ENDED) {
-			in->marks[i] |= MARK_ENDED;
+			d->marks[i] |= MARK_ENDED;
 			in->ended++;
 			brought |= MARK_END;
 		}
@@ -116,7 +116,7 @@ uint32_t hy_view_link(struct hy_graph *g, struct hy_view *view,
 	if (d->cell.flags & F_SIGNALS)
 		hy_news_clear(d);
 	if (d->cell.flags & F_NARY) {
-		memset(in->marks, 0, in->count);
+		memset(d->marks, 0, in->count);
 		in->without = in->ended = 0;
 	}
 	for (uint32_t i = 0; i < view->count; i++) {

@@ -23,8 +23,7 @@ static int with_others(struct hy_graph *g, struct hy_derived *d, void *out)
 	const struct hy_fan_in *in = d->fan_in;
 
 	if (!in->without)
-		return hy_combine_with(g, d, out, in->values, in->count,
-				       d->ctx);
+		return hy_combine_with(g, d, out, d->values, in->count, d->ctx);
 	for (uint32_t i = 0; i < in->count; i++)
 		if (hy_holds_error(d, i)) {
 			hy_pass_error(g, d, i);
