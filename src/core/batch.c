@@ -42,13 +42,12 @@ static inline void batch_give(struct hy_graph *g, struct hy_batch *batch)
 }
 
 /* The pass that the batch's writes belong to. */
-static inline uint64_t pass_of_batch(struct hy_graph *g,
-				     const struct hy_thread *t)
+static inline uint64_t pass_of_batch(struct hy_graph *g)
 {
 	if (unlikely(hy_self.pass != NULL))
 		return hy_pass_id(hy_self.pass);
 	/* In a subscriber they join the pass that runs. */
-	return g->drainer == t ? g->pass : hy_pass_new(g);
+	return hy_drains(g) ? g->pass : hy_pass_new(g);
 }
 
 static inline struct hy_batch *batch_of(const struct hy_graph *g,
@@ -115,7 +114,7 @@ static ALWAYS_INLINE int begin(struct hy_graph *g, struct hy_thread *t)
 	batch->graph = g;
 	batch->depth = 1;
 	batch->frame = false;
-	batch->pass = pass_of_batch(g, t);
+	batch->pass = pass_of_batch(g);
 	open_batch(g, t, batch);
 	probe_batch(g, batch->pass);
 	return 0;
@@ -227,7 +226,7 @@ static int drain_or_leave(struct hy_graph *g, struct hy_batch *batch,
 	int r;
 
 	while (!(*ret_drainer = hy_drain_begin(g))) {
-		bool mine = g->drainer == hy_thread_of(g);
+		bool mine = hy_drains(g);
 		struct hy_log *to =
 			mine ? hy_log_behind_batch(g, &batch->log) : &g->inbox;
 
@@ -255,7 +254,7 @@ static NOINLINE int flush_slowly(struct hy_graph *g, struct hy_batch *batch)
 	bool drainer;
 	int r;
 
-	if (g->drainer && batch->log.is_bare)
+	if (hy_drained(g) && batch->log.is_bare)
 		hy_log_fill_in(g, &batch->log);
 	r = drain_or_leave(g, batch, &drainer);
 	if (!drainer) {
@@ -354,15 +353,13 @@ static ALWAYS_INLINE int end_plain(struct hy_graph *g, struct hy_batch *batch)
 	struct hy_bare *end = g->bare_at;
 
 	g->solo.batches = NULL;
-	g->drainer = &g->solo;
 	g->busy = BUSY_DRAINING;
 	g->pass = batch->pass;
 	g->bare_at = batch->log.bare;
 	hy_flush_bare(g, batch->log.bare, end);
 	/* A subscriber may have had a batch, which is the spare one now. */
-	if (unlikely(g->left || hy_posts_waiting(g) || g->spare_batch))
+	if (unlikely(hy_anything_left(g) || g->spare_batch))
 		return finish_plain(g, batch);
-	g->drainer = NULL;
 	g->busy &= ~(uint32_t)BUSY_DRAINING;
 	g->spare_batch = batch;
 	return 0;
@@ -413,17 +410,17 @@ static int settle_locked(struct hy_graph *g)
 	struct hy_batch *batch = batch_of(g, t);
 	int r = 0;
 
-	if (hy_guarded(g) || g->drainer == t || (batch && batch->frame))
+	if (hy_guarded(g) || hy_drains(g) || (batch && batch->frame))
 		return -EBUSY;
 	if (batch && has_writes(g, batch)) {
 		/* Outside its own batch, as at its end. */
 		close_batch(g, t, batch);
 		r = flush_batch(g, batch);
-		batch->pass = pass_of_batch(g, t);
+		batch->pass = pass_of_batch(g);
 		probe_batch(g, batch->pass); /* of what is still to come */
 		open_batch(g, t, batch);
 	}
-	while (g->drainer)
+	while (hy_drained(g))
 		hy_wait_idle(g);
 	if (hy_posts_waiting(g) && hy_drain_begin(g)) {
 		int drained = hy_drain_end(g, 1);

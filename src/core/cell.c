@@ -235,16 +235,14 @@ static ALWAYS_INLINE int write_now(struct hy_graph *g, struct hy_cell *c,
 {
 	int r;
 
-	g->drainer = &g->solo;
 	g->busy = BUSY_DRAINING;
 	g->pass = hy_pass_new(g);
 	if (watched)
 		hy_watch_pass_open(g);
 	r = hy_notify(g, c, type, word, HYPHAE_VALUE);
 	/* Whoever watches has left something to do: the end of the pass. */
-	if (unlikely(g->left) || hy_posts_waiting(g))
+	if (hy_anything_left(g))
 		return finish_slowly(g, r);
-	g->drainer = NULL;
 	g->busy &= ~(uint32_t)BUSY_DRAINING;
 	return r;
 }

@@ -293,7 +293,7 @@ static struct hyphae_cell *make_static(struct hy_graph *g, struct hy_derived *d,
 	struct hy_view view;
 	int outcome;
 
-	if (g->drainer == hy_thread_of(g) && !(d->cell.flags & F_NARY) &&
+	if (hy_drains(g) && !(d->cell.flags & F_NARY) &&
 	    !(hy_cell(order->inputs[0])->flags & F_EVENT))
 		return make_simple(g, d, hy_cell(order->inputs[0]),
 				   order->hidden);
@@ -397,7 +397,7 @@ static struct hyphae_cell *make_dynamic(struct hy_graph *g,
 		hy_fan_in_begin(d, i);
 	}
 	handle = made(g, d, order->hidden);
-	if (g->drainer == hy_thread_of(g)) {
+	if (hy_drains(g)) {
 		uint32_t users = withhold(d);
 		int outcome = hy_compute_first(g, d);
 
@@ -556,7 +556,7 @@ static inline bool is_common(struct hy_graph *g, const struct hy_cell *input,
 	return !(op->flags & (OP_SIGNALS | OP_EVENT | OP_DYNAMIC)) &&
 	       !(input->flags & (F_DEAD | F_EVENT | F_COLD | F_IDLE)) &&
 	       hy_more_refs(input) && !g->making && !g->lazy &&
-	       (!g->drainer || g->drainer == hy_thread_of(g)) &&
+	       (!hy_drained(g) || hy_drains(g)) &&
 	       (type == input->type || !hy_type_check(type)) &&
 	       !hy_type_boxed(type);
 }
@@ -644,7 +644,7 @@ void hy_wake(struct hy_graph *g, struct hy_derived *d)
 {
 	if (d->cell.flags & (F_DEAD | F_ENDED | F_IDLE))
 		return;
-	if (g->drainer && g->drainer != hy_thread_of(g)) {
+	if (hy_drained(g) && !hy_drains(g)) {
 		/* That one may be in a wave in which the cell had its turn. */
 		hy_more(g, d);
 		return;

@@ -172,9 +172,7 @@ int hy_drain_end(struct hy_graph *g, unsigned int waves)
 	result = g->result;
 	g->result = 0;
 	g->served = 0;
-	g->drainer = g->heir;
-	hy_drain_left(g);
-	hy_busy(g, 0, BUSY_DRAINING);
+	hy_drain_left(g, g->heir);
 	g->left = false;
 	if (hy_shared(g) && (g->waiters || g->heir))
 		pthread_cond_broadcast(&g->idle);
@@ -315,7 +313,7 @@ static int write_locked(struct hy_graph *g, struct hy_cell *c, uint32_t what,
 	}
 	if (g->freeing) /* there is no next wave */
 		return -ESTALE;
-	drainer = g->drainer == hy_thread_of(g);
+	drainer = hy_drains(g);
 	/* A batch of a subscriber has a wave to go to, whatever happens. */
 	if (batch && drainer && !room_for_batch(g, batch->log.count + 1))
 		return -ENOMEM;

@@ -36,16 +36,30 @@ int hy_take_over(struct hy_graph *g);
 /* Become the drainer; false if there is one.  The lock is held. */
 static inline bool hy_drain_begin(struct hy_graph *g)
 {
-	if (g->drainer)
+	if (hy_drained(g))
 		return false;
-	g->drainer = hy_thread_of(g);
-	hy_self.draining += hy_shared(g);
-	hy_busy(g, BUSY_DRAINING, 0);
+	if (hy_shared(g)) {
+		g->drainer = &hy_self.thread;
+		hy_self.draining++;
+	} else {
+		g->busy |= BUSY_DRAINING;
+	}
 	return true;
 }
 
-/* No longer: drain.c has told or replaced it; or the graph goes. */
-static inline void hy_drain_left(struct hy_graph *g)
+/* No longer: another thread is, or nobody. */
+static inline void hy_drain_left(struct hy_graph *g, struct hy_thread *heir)
+{
+	if (hy_shared(g)) {
+		g->drainer = heir;
+		hy_self.draining--;
+	} else {
+		g->busy &= ~(uint32_t)BUSY_DRAINING;
+	}
+}
+
+/* The graph goes: there is no other drainer after this. */
+static inline void hy_drain_gone(struct hy_graph *g)
 {
 	hy_self.draining -= hy_shared(g);
 }
@@ -63,9 +77,7 @@ static inline bool hy_drain_leave(struct hy_graph *g)
 	g->hop = 0;
 	g->pass_open = false;
 	g->served = 0;
-	g->drainer = NULL;
-	hy_drain_left(g);
-	hy_busy(g, 0, BUSY_DRAINING);
+	hy_drain_left(g, NULL);
 	return true;
 }
 

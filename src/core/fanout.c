@@ -140,7 +140,7 @@ NOINLINE void hy_returned(struct hy_graph *g, struct hy_sub *s, int r)
 	r = hy_failure_text(text, sizeof(text), who, r,
 			    "; the others are called all the same.");
 	/* A first call beside the drainer is nobody's write. */
-	if (!g->result && g->drainer == hy_thread_of(g)) {
+	if (!g->result && hy_drains(g)) {
 		g->result = r;
 		g->left = true;
 	}

@@ -166,7 +166,7 @@ int hyphae_graph_free(struct hyphae_graph *handle)
 	if (!g)
 		return -ESTALE;
 	hy_lock(g);
-	if (hy_batches_open(g) || g->drainer || g->entered_scopes ||
+	if (hy_batches_open(g) || hy_drained(g) || g->entered_scopes ||
 	    g->starting || g->walking || hy_guarded(g)) {
 		hy_unlock(g);
 		return -EBUSY;
@@ -186,7 +186,7 @@ int hyphae_graph_free(struct hyphae_graph *handle)
 	hy_posts_close(g);
 	end_everything(g);
 	hy_reap(g);
-	hy_drain_left(g);
+	hy_drain_gone(g);
 	drop_data(g);
 	hy_unlock(g);
 	hy_graphs_remove(g);
@@ -258,7 +258,7 @@ int hyphae_graph_check_idle(struct hyphae_graph *handle)
 	if (!g)
 		return hy_bad_handle(handle);
 	hy_lock(g);
-	idle = !hy_batches_open(g) && !g->drainer && !g->next.count &&
+	idle = !hy_batches_open(g) && !hy_drained(g) && !g->next.count &&
 	       !g->inbox.count && !hy_has_dead(g) && !hy_posts_waiting(g);
 	hy_unlock(g);
 	return idle ? 0 : -EBUSY;

@@ -30,6 +30,8 @@ struct hy_posts *hy_posts_of(struct hy_graph *g)
 	p = hy_zalloc(sizeof(*p));
 	if (!p)
 		return NULL;
+	/* First, so that it is seen by whoever knows of a post. */
+	store_relaxed(&g->posted, true);
 	p->graph = g;
 	p->refs = 1;
 	p->fd = -1;

@@ -64,6 +64,13 @@ static inline bool hy_posts_waiting(const struct hy_graph *g)
 		p->log.count);
 }
 
+/* Is anything left to do after a write to a graph that nobody else drains? */
+static inline bool hy_anything_left(const struct hy_graph *g)
+{
+	return unlikely(load_relaxed(&g->unfinished)) &&
+	       (g->left || hy_posts_waiting(g));
+}
+
 /*
  * Shall a drainer take them?  `write`: it is one of a write, and has time.
  */

@@ -159,7 +159,7 @@ static void sub_release(struct hy_graph *g, struct hy_sub *s)
 
 void hy_sub_give_back(struct hy_graph *g, struct hy_sub *s)
 {
-	if (g->drainer || s->flags || s->drop) {
+	if (hy_drained(g) || s->flags || s->drop) {
 		hy_sub_end(g, s);
 		return;
 	}
@@ -220,7 +220,7 @@ static bool goes_quietly(const struct hy_cell *c)
 
 void hy_cell_give_back(struct hy_graph *g, struct hy_cell *c)
 {
-	if (!g->drainer && goes_quietly(c)) {
+	if (!hy_drained(g) && goes_quietly(c)) {
 		c->refs = 0;
 		hy_flags_set(c, F_DEAD, 0);
 		cell_release(g, c);

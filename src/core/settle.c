@@ -233,7 +233,7 @@ static bool settle_all(struct settle *s, struct hy_cell *c)
 
 bool hy_can_settle(struct hy_graph *g)
 {
-	return g->drainer == hy_thread_of(g) && g->settling < NESTED_MAX;
+	return hy_drains(g) && g->settling < NESTED_MAX;
 }
 
 bool hy_is_unsettled(struct hy_graph *g, const struct hy_cell *c)
@@ -249,7 +249,7 @@ bool hy_settle(struct hy_graph *g, struct hy_cell *c)
 	bool depth_first = g->depth_first, ok;
 	struct hy_floor floor = hy_self.floor;
 
-	if (g->settling && g->drainer == hy_thread_of(g) && has_settled(g, c))
+	if (g->settling && hy_drains(g) && has_settled(g, c))
 		return true;
 	if (!hy_can_settle(g))
 		return false;

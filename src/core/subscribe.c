@@ -155,7 +155,7 @@ static bool call_with(struct hy_graph *g, struct hy_sub *s, struct held *held,
  */
 void hy_catch_up(struct hy_graph *g, struct hy_sub *s, bool value)
 {
-	bool concurrent = g->drainer != hy_thread_of(g), ended;
+	bool concurrent = !hy_drains(g), ended;
 	struct hy_turn turn = {s, hy_self.turns};
 	uint32_t outer = s->flags & SUB_CALLED;
 	struct hy_cell *c = s->cell;
@@ -432,7 +432,7 @@ static bool called_elsewhere(struct hy_graph *g, const struct hy_sub *s,
 	if (s->id != id)
 		return false;
 	if (g->calling == s)
-		return g->drainer != hy_thread_of(g);
+		return !hy_drains(g);
 	while (turn && turn->sub != s)
 		turn = turn->outer;
 	return s->flags & SUB_CALLED && !turn;

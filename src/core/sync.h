@@ -84,6 +84,18 @@ static inline bool hy_batches_open(const struct hy_graph *g)
 	return g->open_batches || g->busy & BUSY_BATCH;
 }
 
+/* Somebody propagates; it is this thread.  The lock is held. */
+static inline bool hy_drained(const struct hy_graph *g)
+{
+	return hy_shared(g) ? g->drainer != NULL : g->busy & BUSY_DRAINING;
+}
+
+static inline bool hy_drains(const struct hy_graph *g)
+{
+	return hy_shared(g) ? g->drainer == &hy_self.thread
+			    : g->busy & BUSY_DRAINING;
+}
+
 static inline void hy_lock(struct hy_graph *g)
 {
 	if (hy_shared(g))

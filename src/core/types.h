@@ -490,12 +490,19 @@ struct hy_graph {
 	uint32_t flags;
 	uint64_t pass_next, pass_end; /* pass ids in stock */
 	uint64_t id_next, id_end;     /* object ids in stock */
-	struct hy_thread *drainer;    /* who propagates now */
+	struct hy_thread *drainer;    /* of a shared one: who propagates now */
 	bool pass_open;		      /* `pass` is under way */
-	bool left;	  /* something may be left to do after the wave */
-	bool depth_first; /* this wave is an eager one */
-	int result;	  /* first error of a subscriber */
-	uint32_t served;  /* waves it ran for other threads */
+	bool depth_first;	      /* this wave is an eager one */
+	/* Asked in one look when a write is over. */
+	union {
+		uint16_t unfinished;
+		struct {
+			bool left;   /* something may be left to do after it */
+			bool posted; /* there are posts, or will be: `posts` */
+		};
+	};
+	int result;	 /* first error of a subscriber */
+	uint32_t served; /* waves it ran for other threads */
 	/*
 	 * Of this pass: how many inputs and bridges, one after the other, led
 	 * to it.  A chain of them that leads back ends at the wave limit.

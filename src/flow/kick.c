@@ -82,7 +82,7 @@ int hy_kick_set(struct hy_kick *kick)
 		return -ESTALE;
 	g = hy_graph_of(c);
 	hy_lock(g);
-	drainer = g->drainer == hy_thread_of(g);
+	drainer = hy_drains(g);
 	if (drainer)
 		r = hy_cell(kick->cell) ? put_in_inbox(kick, g) : -ESTALE;
 	hy_unlock(g);
@@ -142,7 +142,7 @@ uint32_t hy_hop_now(struct hy_graph *g, bool *ret_drainer, uint32_t *ret_limit)
 	uint32_t hop;
 
 	hy_lock(g);
-	*ret_drainer = g->drainer == hy_thread_of(g);
+	*ret_drainer = hy_drains(g);
 	*ret_limit = g->wave_limit;
 	hop = *ret_drainer ? g->hop : 0;
 	hy_unlock(g);

@@ -94,7 +94,7 @@ static NOINLINE bool may_link(struct hy_graph *g, struct hy_derived *d)
 	bool drainer;
 
 	hy_lock(g);
-	drainer = g->drainer == hy_thread_of(g);
+	drainer = hy_drains(g);
 	if (!drainer)
 		hy_wake(g, d);
 	hy_unlock(g);
@@ -109,7 +109,7 @@ static ALWAYS_INLINE int call(struct hy_derived *d, bool *owes)
 	struct hy_tracker reads;
 	int r;
 
-	if (unlikely(hy_shared(g) || !g->drainer) && !may_link(g, d))
+	if (unlikely(hy_shared(g) || !hy_drained(g)) && !may_link(g, d))
 		return 0;
 	if (owes)
 		*owes = true;
@@ -159,7 +159,7 @@ static void drop_effect(void *ctx)
 /* Its first run is in a wave of its own, after the one under way. */
 static void call_first(struct hy_graph *g, struct hy_derived *d)
 {
-	if (g->drainer) {
+	if (hy_drained(g)) {
 		hy_more(g, d);
 	} else if (unlikely(g->left || hy_queue_used(&g->queue))) {
 		hy_wake(g, d);

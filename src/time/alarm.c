@@ -109,7 +109,7 @@ static void call(struct hy_graph *g, struct hy_alarm *alarm, uint64_t due)
 	alarm->missed = 0;
 	alarm->running = true;
 	g->starting++; /* no graph_free() */
-	if (g->drainer == hy_thread_of(g))
+	if (hy_drains(g))
 		hy_pass_open(g, 0); /* what it writes is one wave of it */
 	hy_call_begin(g);
 	r = alarm->fn(&event, alarm->ctx);

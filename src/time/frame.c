@@ -44,7 +44,7 @@ static int begin_locked(struct hy_graph *g, uint64_t boundary_ns)
 
 	if (hy_guarded(g))
 		return -EPERM;
-	if (g->drainer == hy_thread_of(g) || hy_batch_of(g))
+	if (hy_drains(g) || hy_batch_of(g))
 		return -EBUSY;
 	time = hy_time_with_clock(g);
 	if (!time)
@@ -91,9 +91,9 @@ static int end_locked(struct hy_graph *g)
 		return -EPERM;
 	if (!batch || !batch->frame)
 		return -EINVAL;
-	if (batch->depth > 1 || g->drainer == hy_thread_of(g))
+	if (batch->depth > 1 || hy_drains(g))
 		return -EBUSY;
-	while (g->drainer)
+	while (hy_drained(g))
 		hy_wait_idle(g);
 	return hy_frame_close(g, batch);
 }

@@ -95,7 +95,7 @@ int hyphae_graph_deadline(struct hyphae_graph *handle, uint64_t *ret_ns)
 
 static bool is_inside(struct hy_graph *g)
 {
-	return hy_guarded(g) || g->drainer == hy_thread_of(g);
+	return hy_guarded(g) || hy_drains(g);
 }
 
 static int run_timers(struct hy_graph *g)

@@ -62,7 +62,7 @@ static int fire_next(struct hy_graph *g, struct run *run)
 
 	if (!t || t->due > run->target)
 		return 0;
-	if (hy_guarded(g) || g->drainer == hy_thread_of(g))
+	if (hy_guarded(g) || hy_drains(g))
 		return -EBUSY;
 	if (too_many_rounds(run, clock, t))
 		return stop_loop(g, clock);
