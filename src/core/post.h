@@ -6,7 +6,8 @@
  * other state of a graph that may be single-threaded.  What they read is the
  * handle's slot (its id, and of its cell the type and flags, of which those
  * that matter never change) and the chunk's graph; what they write lies in
- * `struct hy_posts`, under its own lock, or under none at all for posters.
+ * `struct hy_posts`, under its own lock, or under none at all for posters; but
+ * the first one leads to it (`posts`) and leaves a mark for writes (`posted`).
  * Lock order: a graph's lock, then that of its posts.
  */
 #ifndef HY_POST_H
