@@ -269,6 +269,14 @@ static int log_write(struct hy_graph *g, struct hy_cell *c, uint64_t word,
 	return 0;
 }
 
+/* Inside a batch, and nothing else. */
+static inline bool into_bare_log(struct hy_graph *g, struct hy_cell *c,
+				 uint64_t word)
+{
+	return likely(g->busy == (BUSY_BATCH | BUSY_BARE)) &&
+	       hy_log_add_bare(g, c, word);
+}
+
 static NOINLINE int write_otherwise(struct hy_graph *g, struct hy_cell *c,
 				    struct hyphae_cell *handle,
 				    const struct hyphae_type *type,
@@ -282,14 +290,11 @@ static NOINLINE int write_otherwise(struct hy_graph *g, struct hy_cell *c,
 	return done ? r : hy_write(g, handle, type, LOG_VALUE, word, NULL);
 }
 
-/* Not just so.  Inside a batch, and nothing else: into its log. */
+/* Not just so. */
 static NOINLINE int write_busy(struct hy_graph *g, struct hy_cell *c,
 			       struct hyphae_cell *handle,
 			       const struct hyphae_type *type, uint64_t word)
 {
-	if (likely(g->busy == (BUSY_BATCH | BUSY_BARE) &&
-		   hy_log_add_bare(g, c, word)))
-		return 0;
 	if (hy_shared(g))
 		return hy_set_shared(g, handle, type, word);
 	return write_otherwise(g, c, handle, type, word);
@@ -309,7 +314,9 @@ static ALWAYS_INLINE int write_word(struct hyphae_cell *handle,
 	g = hy_graph_of(c);
 	/* `busy` first: the flags of a shared graph's cell need its lock. */
 	if (unlikely(g->busy) || unlikely(c->flags & F_NO_FAST_WRITE))
-		return write_busy(g, c, handle, type, word);
+		return into_bare_log(g, c, word)
+			       ? 0
+			       : write_busy(g, c, handle, type, word);
 	if (hy_watched() || unlikely(g->pass_next == g->pass_end))
 		return write_watched(g, c, type, word);
 	return write_now(g, c, type, word, false);
