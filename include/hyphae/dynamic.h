@@ -130,14 +130,18 @@ HYPHAE_API void hyphae_untracked_end(void);
  * an inner cell holds when it is first followed; so two equal answers are two.
  * Which of the two it is does not go by `outer`: an event often chooses among
  * cells whose state is to be read, and a cell among streams.
+ *
+ * An inner cell that is an event is heard from the wave on that comes after the
+ * one in which it is first followed: what it emitted before is over, but for an
+ * error, which stands.  (A lazy one that wakes then is heard at once.)
  */
 
 /*
  * The cell to follow for `value`: one that is made in the function, or any
  * other of the same graph.  The cells, subscriptions and timers that it makes
  * belong to the operator, as if in a scope, and are released when that moves
- * on (while a scope that it made is entered: when that is left, see scope.h);
- * it keeps a reference to what is returned.  NULL: an error, errno.
+ * on or ends (while a scope that it made is entered: when that is left, see
+ * scope.h); it keeps a reference to what is returned.  NULL: an error, errno.
  */
 typedef struct hyphae_cell *(*hyphae_switch_fn)(const void *value, void *ctx);
 
@@ -197,7 +201,7 @@ typedef struct hyphae_cell *(*hyphae_retry_fn)(size_t attempt, void *ctx);
  * kind), or fn returns NULL, it is let go of and fn makes another, at most
  * `retries` times, in a loop.  A value in between does not give tries back.
  * The error of the last one stays: for good if it is for good, or if there is
- * no cell to heal it.
+ * no cell to heal it.  Completes when the cell does.
  */
 #define hyphae_retry(graph, type, retries, fn, ctx)                            \
 	hyphae_retry_at(graph, type, retries, fn, ctx, HYPHAE_HERE)

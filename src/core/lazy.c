@@ -341,7 +341,7 @@ int hyphae_cell_set_lazy(struct hyphae_cell *handle)
 		r = -EINVAL;
 	else if (!care(g, c, F_LAZY))
 		r = -ENOMEM;
-	else if (!c->targets)
+	else if (!c->targets && !(c->flags & F_IDLE))
 		attention(g, c);
 	hy_bury(g);
 	hy_unlock(g);

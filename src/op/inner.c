@@ -73,6 +73,12 @@ int hy_inner_make(struct hy_graph *g, struct hy_inner *inner, hy_make_fn make,
 	return r;
 }
 
+void hy_inner_miss(struct hy_derived *d, uint32_t i)
+{
+	if (!hy_holds_error(d, i) && hy_take(d, i) & MARK_END)
+		hy_news_add(d, i, MARK_END);
+}
+
 int hy_inner_say(struct hy_graph *g, struct hy_derived *d, uint32_t i,
 		 void *out)
 {

@@ -11,6 +11,7 @@ struct retry {
 	size_t retries;
 	size_t tried;
 	struct hy_inner inner;
+	bool settling; /* it has been linked, and is to be computed first */
 };
 
 static struct hyphae_cell *call_retry(void *arg)
@@ -41,19 +42,24 @@ static int next_try(struct hy_graph *g, struct hy_derived *d, struct retry *s)
 		if (r)
 			return r;
 	}
+	s->inner.over = hy_inner_is_over(s->inner.cell);
 	r = hy_link_add(g, d, s->inner.cell, &raised);
 	if (r < 0)
 		return r;
-	return hy_must_settle(g, d) ? HY_KEEP : 0;
+	s->settling = hy_must_settle(g, d);
+	return s->settling ? HY_KEEP : 0;
 }
 
-/* What the try that is followed has brought. */
-static int hear_try(struct hy_graph *g, struct hy_derived *d, void *out)
+/* What the try that is followed has brought; at its end it is let go of. */
+static int hear_try(struct hy_graph *g, struct hy_derived *d, struct retry *s,
+		    void *out)
 {
 	int r = hy_inner_hear(g, d, 0, out);
 
-	return hy_input_ended(d, 0) && !(d->cell.flags & F_FAILED) ? r | HY_END
-								   : r;
+	if (!hy_input_ended(d, 0))
+		return r;
+	leave_try(g, d, s);
+	return d->cell.flags & F_FAILED ? r : r | HY_END;
 }
 
 static int run_retry(struct hy_graph *g, struct hy_derived *d, void *out)
@@ -61,6 +67,9 @@ static int run_retry(struct hy_graph *g, struct hy_derived *d, void *out)
 	struct retry *s = d->ctx;
 	int r;
 
+	if (s->settling && s->inner.over && d->fan_in->count)
+		hy_inner_miss(d, 0);
+	s->settling = false;
 	for (;;) {
 		if (!d->fan_in->count) {
 			r = next_try(g, d, s);
@@ -70,13 +79,13 @@ static int run_retry(struct hy_graph *g, struct hy_derived *d, void *out)
 			r = 0;
 		}
 		if (r == 0 && !hy_holds_error(d, 0))
-			return hear_try(g, d, out);
+			return hear_try(g, d, s, out);
 		if (s->tried > s->retries)
 			break;
 		leave_try(g, d, s);
 	}
 	if (r == 0) /* the last one's error, which may heal */
-		return hear_try(g, d, out);
+		return hear_try(g, d, s, out);
 	hy_set_error(g, &d->cell, hy_error_new(r, ""), true);
 	return HY_KEEP;
 }

@@ -23,6 +23,9 @@ struct flatten {
 	uint32_t max;			/* inners at once */
 	bool one;			/* the next one takes its place */
 	bool parted; /* the cell was idle; it does not follow the inners */
+	bool over;   /* the cell has ended */
+	/* Linked in its last turn, which it is to have again: from, to. */
+	uint32_t linked[2];
 	/*
 	 * The inner of input i of the cell is inners[i]; 0, where the
 	 * selector is, holds the one that is not linked yet.
@@ -85,6 +88,8 @@ static int select_next(struct hy_graph *g, struct hy_derived *d, void *out)
 	struct hy_inner inner;
 	int r;
 
+	if (s->over) /* since a wave before; what that released is still there */
+		return HY_KEEP;
 	if (s->one) {
 		leave_all(g, s);
 		hy_cut_end(g, &from);
@@ -182,6 +187,27 @@ static bool reserve(struct hy_region *region, struct flatten *s, uint32_t i)
 	return true;
 }
 
+/* These inputs have been linked, and may be yet to be computed: HY_KEEP. */
+static int settle(struct hy_graph *g, struct hy_derived *d, struct flatten *s,
+		  uint32_t from, uint32_t to)
+{
+	if (!hy_must_settle(g, d))
+		return 0;
+	s->linked[0] = from;
+	s->linked[1] = to;
+	return HY_KEEP;
+}
+
+/* They have been. */
+static void settled(struct hy_derived *d, struct flatten *s)
+{
+	for (uint32_t i = s->linked[0];
+	     i < s->linked[1] && i < d->fan_in->count; i++)
+		if (s->inners[i].over)
+			hy_inner_miss(d, i);
+	s->linked[0] = s->linked[1] = 0;
+}
+
 /*
  * Follow the inner at 0, which the selector made.  0; HY_KEEP: not now, the
  * cell is computed again, higher up in this wave or later; HY_KEEP | HY_MORE:
@@ -197,6 +223,7 @@ static int link_inner(struct hy_graph *g, struct hy_derived *d,
 		return 0;
 	if (!reserve(g->region, s, d->fan_in->count))
 		return -ENOMEM;
+	s->inners[0].over = hy_inner_is_over(s->inners[0].cell);
 	i = hy_link_add(g, d, s->inners[0].cell, &raised);
 	if (i == -ELOOP) {
 		if (hy_link_later(g, d))
@@ -209,7 +236,7 @@ static int link_inner(struct hy_graph *g, struct hy_derived *d,
 		return i;
 	s->inners[i] = s->inners[0];
 	s->inners[0] = (struct hy_inner){0};
-	return hy_must_settle(g, d) ? HY_KEEP : 0;
+	return settle(g, d, s, (uint32_t)i, (uint32_t)i + 1);
 }
 
 /*
@@ -227,6 +254,7 @@ static int link_again(struct hy_graph *g, struct hy_derived *d,
 
 		if (!inner.cell)
 			continue;
+		inner.over = hy_inner_is_over(inner.cell);
 		at = hy_link_add(g, d, inner.cell, &raised);
 		if (at == -ELOOP) {
 			leave(g, s, i);
@@ -239,7 +267,7 @@ static int link_again(struct hy_graph *g, struct hy_derived *d,
 		s->inners[at] = inner;
 	}
 	s->parted = false;
-	return hy_must_settle(g, d) ? HY_KEEP : 0;
+	return settle(g, d, s, 1, d->fan_in->count);
 }
 
 /* It goes idle: the inners are kept, the first of them at 1. */
@@ -272,18 +300,30 @@ static int link_inners(struct hy_graph *g, struct hy_derived *d,
 }
 
 /*
+ * The selector has brought the error that it holds.  An end alone does not
+ * repeat one that was told before.
+ */
+static bool is_told(const struct hy_derived *d, uint32_t brought)
+{
+	return brought & MARK_VALUE ||
+	       (brought && d->fan_in->edges[0].input->flags & F_FAILED);
+}
+
+/*
  * The outer cell, or the function, stands at an error: so does this one, and
- * the inners are not heard until that is over.
+ * the inners are not heard until that is over.  An event tells it once.
  */
 static bool outer_error(struct hy_graph *g, struct hy_derived *d)
 {
-	hy_take(d, 0);
+	uint32_t brought = hy_take(d, 0);
+
 	if (!hy_holds_error(d, 0))
 		return false;
 	for (uint32_t i = 1; i < d->fan_in->count; i++)
 		hy_take(d, i);
 	hy_flags_set(&d->cell, 0, F_AGAIN); /* there is no inner to follow */
-	hy_pass_error(g, d, 0);
+	if (!(d->cell.flags & F_EVENT) || is_told(d, brought))
+		hy_pass_error(g, d, 0);
 	return true;
 }
 
@@ -296,12 +336,22 @@ static int switch_end(const struct hy_derived *d)
 		       : 0;
 }
 
-static int run_switch(struct hy_graph *g, struct hy_derived *d, void *out)
+/* The cell's turn is over; it does not need the selector if that ended it. */
+static int note_end(const struct hy_derived *d, int r)
+{
+	struct flatten *s = d->ctx;
+
+	s->over = d->cell.flags & F_FAILED || (r > 0 && r & HY_END);
+	return r;
+}
+
+static int do_switch(struct hy_graph *g, struct hy_derived *d, void *out)
 {
 	struct flatten *s = d->ctx;
 	int r;
 
 	s->cell = d;
+	settled(d, s);
 	if (outer_error(g, d)) {
 		r = s->parted ? link_again(g, d, s) : 0;
 		return r < 0 ? r : HY_KEEP | switch_end(d);
@@ -311,6 +361,11 @@ static int run_switch(struct hy_graph *g, struct hy_derived *d, void *out)
 		return r < 0 ? r : HY_KEEP;
 	r = d->fan_in->count < 2 ? HY_KEEP : hy_inner_hear(g, d, 1, out);
 	return r | switch_end(d);
+}
+
+static int run_switch(struct hy_graph *g, struct hy_derived *d, void *out)
+{
+	return note_end(d, do_switch(g, d, out));
 }
 
 /* ---- merge_map: one after the other, the oldest inner first ------------- */
@@ -407,22 +462,19 @@ static bool outer_told_error(struct hy_graph *g, struct hy_derived *d)
 {
 	uint32_t brought = hy_take(d, 0);
 
-	if (!hy_holds_error(d, 0))
-		return false;
-	/* The end alone does not repeat an error that was told before. */
-	if (!(brought & MARK_VALUE) &&
-	    !(brought && d->fan_in->edges[0].input->flags & F_FAILED))
+	if (!hy_holds_error(d, 0) || !is_told(d, brought))
 		return false;
 	hy_pass_error(g, d, 0);
 	return true;
 }
 
-static int run_merge(struct hy_graph *g, struct hy_derived *d, void *out)
+static int do_merge(struct hy_graph *g, struct hy_derived *d, void *out)
 {
 	struct flatten *s = d->ctx;
 	int r;
 
 	s->cell = d;
+	settled(d, s);
 	if (outer_told_error(g, d))
 		return HY_KEEP | HY_MORE;
 	/* Heard now and computed again, a value would be told twice. */
@@ -434,6 +486,11 @@ static int run_merge(struct hy_graph *g, struct hy_derived *d, void *out)
 	    !(d->cell.flags & F_FAILED))
 		r |= HY_END;
 	return r;
+}
+
+static int run_merge(struct hy_graph *g, struct hy_derived *d, void *out)
+{
+	return note_end(d, do_merge(g, d, out));
 }
 
 static void free_flat(struct hy_graph *g, struct hy_derived *d)

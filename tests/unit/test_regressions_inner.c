@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: MIT */
+/* What random programs found in cells of cells that are, or follow, events. */
+#include "regressions.h"
+
+static const unsigned int kinds[] = {0, HYPHAE_SINGLE_THREAD, HYPHAE_LAZY};
+#define EACH_KIND(g_)                                                          \
+	for (size_t k_ = 0; k_ < 3; k_++)                                      \
+		for (struct hyphae_graph *g_ = hyphae_graph_new(kinds[k_]);    \
+		     g_;                                                       \
+		     assert_int_equal(hyphae_graph_free(g_), 0), g_ = NULL)
+
+/* What a function chooses among, and how often it was called. */
+struct choice {
+	struct hyphae_graph *graph;
+	struct hyphae_cell *c[4];
+	unsigned int calls, inner, closed;
+	char text[128]; /* what a subscriber was told */
+};
+
+static int write_down(const struct hyphae_signal *signal, void *ctx)
+{
+	struct choice *c = ctx;
+	size_t length = strlen(c->text);
+	char *to = c->text + length;
+	size_t room = sizeof(c->text) - length;
+
+	if (signal->kind == HYPHAE_VALUE)
+		snprintf(to, room, "%lld ", (long long)hyphae_int64_of(signal));
+	else if (signal->kind == HYPHAE_ERROR)
+		snprintf(to, room, "E%d ", signal->code);
+	else
+		snprintf(to, room, "C ");
+	return 0;
+}
+
+static struct hyphae_cell *choose(const void *value, void *ctx)
+{
+	struct choice *c = ctx;
+
+	c->calls++;
+	return c->c[*(const int64_t *)value];
+}
+
+static struct hyphae_cell *event(struct hyphae_graph *g)
+{
+	return hyphae_event_new(g, &hyphae_int64);
+}
+
+static struct hyphae_cell *mapped(struct hyphae_cell *from, int times)
+{
+	while (times--)
+		from = hyphae_map(from, &hyphae_int64, plus_one, NULL);
+	return from;
+}
+
+/* While the outer cell stands at an error it is told once. */
+static void the_outers_error_is_told_once(void **state)
+{
+	(void)state;
+	EACH_KIND(g)
+	{
+		struct hyphae_cell *source = hyphae_int64_new(g, 1);
+		struct choice c = {.c = {NULL, hyphae_int64_new(g, 5)}};
+		struct hyphae_cell *outer =
+			hyphae_map(source, &hyphae_int64, positive, NULL);
+
+		hyphae_subscribe(
+			hyphae_switch_events(outer, &hyphae_int64, choose, &c),
+			write_down, &c);
+		hyphae_int64_set(source, -1);
+		hyphae_int64_set(c.c[1], 6); /* not heard now */
+		hyphae_int64_set(c.c[1], 7);
+		hyphae_int64_set(source, 1);
+		assert_string_equal(c.text, kinds[k_] == HYPHAE_LAZY
+						    ? "5 E-5 7 "
+						    : "E-5 7 ");
+	}
+}
+
+/*
+ * An event emits in the wave in which it is first followed.  That is over,
+ * wherever the event lies: computed before the switch, or after it.
+ */
+static void an_inners_emission_of_this_wave_is_over(void **state)
+{
+	(void)state;
+	EACH_KIND(g)
+	{
+		for (int height = 0; height < 8; height++) {
+			struct hyphae_cell *e = event(g);
+			struct hyphae_cell *outer = hyphae_int64_new(g, 0);
+			struct hyphae_cell *inner = mapped(e, height);
+			struct choice c = {
+				.c = {hyphae_int64_new(g, 7), inner}};
+
+			hyphae_subscribe(inner, count_calls, &c.inner);
+			hyphae_subscribe(hyphae_switch_map(outer, &hyphae_int64,
+							   choose, &c),
+					 write_down, &c);
+			hyphae_subscribe(hyphae_merge_map(outer, &hyphae_int64,
+							  4, choose, &c),
+					 write_down, &c);
+			hyphae_batch_begin(g);
+			hyphae_int64_set(e, 20);
+			hyphae_int64_set(outer, 1);
+			hyphae_batch_end(g);
+			assert_int_equal(c.inner, 1);
+			assert_string_equal(c.text, "7 7 ");
+			hyphae_int64_set(e, 30 - height);
+			assert_string_equal(c.text, "7 7 30 30 ");
+		}
+	}
+}
+
+static struct hyphae_cell *first_then_second(size_t attempt, void *ctx)
+{
+	struct choice *c = ctx;
+
+	c->calls++;
+	return c->c[attempt];
+}
+
+/* The same for the cell of the next try. */
+static void a_trys_emission_of_this_wave_is_over(void **state)
+{
+	(void)state;
+	EACH_KIND(g)
+	{
+		for (int height = 0; height < 8; height++) {
+			struct hyphae_cell *e = event(g);
+			struct hyphae_cell *source = hyphae_int64_new(g, 1);
+			struct choice c = {
+				.c = {hyphae_map(source, &hyphae_int64,
+						 positive, NULL),
+				      mapped(e, height)}};
+
+			hyphae_subscribe(c.c[1], count_calls, &c.inner);
+			hyphae_subscribe(
+				hyphae_retry_events(g, &hyphae_int64, 1,
+						    first_then_second, &c),
+				write_down, &c);
+			c.text[0] = 0;
+			hyphae_batch_begin(g);
+			hyphae_int64_set(e, 20);
+			hyphae_int64_set(source, -1);
+			hyphae_batch_end(g);
+			assert_int_equal(c.inner, 1);
+			assert_int_equal(c.calls, 2);
+			assert_string_equal(c.text, "");
+			hyphae_int64_set(e, 30 - height);
+			assert_string_equal(c.text, "30 ");
+		}
+	}
+}
+
+/* In a later wave of the same batch it is not called any more. */
+static void a_switch_that_has_failed_is_over(void **state)
+{
+	(void)state;
+	EACH_KIND(g)
+	{
+		struct hyphae_cell *outer = event(g);
+		struct hyphae_cell *failed = hyphae_int64_new(g, 0);
+		struct choice c = {.c = {hyphae_int64_new(g, 7), failed}};
+		struct choice m = c;
+
+		hyphae_subscribe(
+			hyphae_switch_map(outer, &hyphae_int64, choose, &c),
+			write_down, &c);
+		hyphae_subscribe(
+			hyphae_merge_map(outer, &hyphae_int64, 9, choose, &m),
+			write_down, &m);
+		hyphae_cell_fail(failed, -ECANCELED, NULL);
+		hyphae_batch_begin(g);
+		hyphae_int64_set(outer, 1);
+		hyphae_int64_set(outer, 0);
+		hyphae_int64_set(outer, 0);
+		hyphae_batch_end(g);
+		assert_int_equal(c.calls, 1);
+		assert_int_equal(m.calls, 1);
+	}
+}
+
+static struct hyphae_cell *make_and_own(size_t attempt, void *ctx)
+{
+	struct choice *c = ctx;
+	struct hyphae_cell *made = mapped(c->c[0], 1);
+
+	(void)attempt;
+	hyphae_cell_own(made, &c->closed, count);
+	return made;
+}
+
+/* There is no next try: what was made for the last one is not kept. */
+static void a_retry_that_has_ended_keeps_nothing(void **state)
+{
+	(void)state;
+	EACH_KIND(g)
+	{
+		for (int fails = 0; fails < 2; fails++) {
+			struct choice c = {.c = {hyphae_int64_new(g, 1)}};
+			struct hyphae_cell *cell = hyphae_retry(
+				g, &hyphae_int64, 0, make_and_own, &c);
+
+			hyphae_subscribe(cell, write_down, &c);
+			hyphae_int64_set(c.c[0], 2);
+			assert_int_equal(c.closed, 0);
+			if (fails)
+				hyphae_cell_fail(c.c[0], -EIO, NULL);
+			else
+				hyphae_cell_complete(c.c[0]);
+			assert_string_equal(c.text,
+					    fails ? "2 3 E-5 " : "2 3 C ");
+			assert_int_equal(c.closed, 1);
+			if (!fails)
+				assert_int_equal(value(cell), 3);
+		}
+	}
+}
+
+/* ---- lazy: of a switch that was made in one wave and let go of in the next ---- */
+
+static struct hyphae_cell *choose_inner(const void *value, void *ctx)
+{
+	struct choice *c = ctx;
+
+	(void)value;
+	c->inner++;
+	return c->c[0];
+}
+
+static struct hyphae_cell *make_switch(const void *value, void *ctx)
+{
+	struct choice *c = ctx;
+
+	(void)value;
+	c->calls++;
+	return hyphae_switch_map(c->c[1], &hyphae_int64, choose_inner, c);
+}
+
+static void an_old_inner_is_not_computed_in_the_next_wave(void **state)
+{
+	(void)state;
+	EACH_KIND(g)
+	{
+		struct hyphae_cell *e = event(g);
+		int64_t none = 0;
+		struct choice c = {.c = {hyphae_int64_new(g, 3),
+					 hyphae_hold(e, &hyphae_int64, &none)}};
+
+		hyphae_subscribe(
+			hyphae_switch_map(e, &hyphae_int64, make_switch, &c),
+			write_down, &c);
+		hyphae_batch_begin(g);
+		hyphae_int64_set(e, 1);
+		hyphae_int64_set(e, 2);
+		hyphae_int64_set(e, 3);
+		hyphae_batch_end(g);
+		assert_int_equal(c.calls, 3);
+		assert_int_equal(c.inner, 3);
+		assert_string_equal(c.text, "3 ");
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_outers_error_is_told_once),
+		cmocka_unit_test(an_inners_emission_of_this_wave_is_over),
+		cmocka_unit_test(a_trys_emission_of_this_wave_is_over),
+		cmocka_unit_test(a_switch_that_has_failed_is_over),
+		cmocka_unit_test(a_retry_that_has_ended_keeps_nothing),
+		cmocka_unit_test(an_old_inner_is_not_computed_in_the_next_wave),
+	};
+
+	return cmocka_run_group_tests_name("regressions: inner cells", tests,
+					   NULL, NULL);
+}
