@@ -43,18 +43,21 @@
 
 enum kind {
 	SOURCE,
+	EVENT, /* a source that holds nothing */
 	MAP,
+	HOLD,
 	COMBINE,
 	COMPUTED,
 	SWITCH,
 	MERGE,
+	RETRY,
 	/* Only chosen by functions: */
 	EXISTING,
 	NOTHING
 };
-static const char *const kind_names[] = {"source",   "map",	   "combine",
-					 "computed", "switch_map", "merge_map",
-					 "existing", "nothing"};
+static const char *const kind_names[] = {
+	"source",     "event",	   "map",   "hold",	"combine", "computed",
+	"switch_map", "merge_map", "retry", "existing", "nothing"};
 
 /* What a computed cell reads. */
 enum style { ALL, BRANCH, SHRINK, SHIFT, BLIND, RING, MAKER, STYLES };
@@ -68,12 +71,14 @@ struct recipe {
 	int ninputs;
 	int nested; /* made first, and is input 0; or what a MAKER makes; -1 */
 	int choices[CHOICES];
-	int max; /* MERGE */
+	int max;    /* MERGE; RETRY: how often again */
+	bool event; /* SWITCH, MERGE, RETRY: it makes one; or it is one */
 	int64_t factor, offset;
 	int64_t fails_at, fails_of; /* a sum % fails_of that is an error */
 	int code;
-	bool loopy; /* may come to depend on itself */
-	bool multi; /* may have several waves */
+	bool loopy;  /* may come to depend on itself */
+	bool multi;  /* may have several waves */
+	bool vacant; /* may hold nothing, for it follows events */
 };
 
 static struct recipe recipes[MAX_RECIPES];
@@ -172,6 +177,16 @@ static int compute(const struct recipe *r, const struct reader *by,
 	return e ? e : cook(r, sum, ret);
 }
 
+static bool is_written(int recipe)
+{
+	return recipes[recipe].kind == SOURCE || recipes[recipe].kind == EVENT;
+}
+
+static bool has_choices(const struct recipe *r)
+{
+	return r->kind == SWITCH || r->kind == MERGE || r->kind == RETRY;
+}
+
 static int chosen(const struct recipe *r, int64_t value)
 {
 	return r->choices[value % CHOICES];
@@ -196,9 +211,12 @@ struct mcell {
 	unsigned int round;	 /* in which it was worked out */
 	bool running, reached;
 	bool lazy, idle, woken;
-	bool fresh;   /* works itself out whatever has changed */
-	bool tainted; /* depends on itself; not known */
-	int holds;    /* references of the program's and of scopes */
+	bool event;	      /* its value is that of this round */
+	unsigned int woke;    /* the round in which it last did */
+	const void *woken_by; /* a cell, or &selected of one */
+	bool fresh;	      /* works itself out whatever has changed */
+	bool tainted;	      /* depends on itself; not known */
+	int holds;	      /* references of the program's and of scopes */
 	int subs;
 	size_t targets;
 	struct mcell *deps[MAX_INPUTS + 1];
@@ -209,6 +227,7 @@ struct mcell {
 	struct mcell *inner[MAX_INNERS];
 	struct mcell *made[MAX_INNERS][MAX_MADE];
 	int ninners, newest; /* newest: linked in this round, or -1 */
+	int tried;	     /* RETRY */
 	struct held told[MAX_INNERS + 2]; /* MERGE: in this round */
 	int ntold;
 };
@@ -218,6 +237,7 @@ static int npool;			/* used so far */
 static struct mcell *mcells[MAX_CELLS]; /* NULL: gone */
 static unsigned int round_number;
 static int runs_modelled[MAX_RECIPES];
+static bool unclear;  /* the program ends here */
 static bool lost_way; /* only values count in this step */
 static int rounds_in_step;
 static bool vague;  /* who follows what is not known, in a cycle */
@@ -230,7 +250,8 @@ static bool news(const struct mcell *m)
 
 static void take(struct mcell *m, enum state state, int64_t value)
 {
-	if (m->now.state == state && (state == NONE || m->now.value == value))
+	if (m->now.state == state && (state == NONE || m->now.value == value) &&
+	    (!m->event || state == NONE))
 		return;
 	m->now = (struct held){state, state == NONE ? 0 : value};
 	m->changed = true;
@@ -251,6 +272,27 @@ static void take_error(struct mcell *m, int64_t code, bool terminal)
 		end_with(m, FAILED);
 }
 
+/*
+ * Does the input bring something to a cell that follows it, or begins to
+ * (`newly`)?  What an event has emitted is over, but an error of it stands, and
+ * as it wakes it speaks to who wakes it, `by`.  Whether others were in time is
+ * not defined, nor is it for who wakes in a wave in which the event was awake.
+ */
+static bool brings(const struct mcell *in, const void *by, bool newly)
+{
+	if (!newly)
+		return in->changed;
+	if (!in->event)
+		return in->now.state != NONE;
+	if (in->now.state == ERROR)
+		return true;
+	if (!in->changed)
+		return false;
+	if (in->woke == round_number)
+		unclear |= in->woken_by != by;
+	return in->woke == round_number;
+}
+
 static struct mcell *cell_new(int recipe)
 {
 	struct mcell *m = pool;
@@ -263,7 +305,8 @@ static struct mcell *cell_new(int recipe)
 			    .used = true,
 			    .fresh = true,
 			    .holds = 1,
-			    .lazy = all_lazy && recipes[recipe].kind != SOURCE,
+			    .lazy = all_lazy && !is_written(recipe),
+			    .event = recipes[recipe].event,
 			    .newest = -1};
 	m->idle = m->lazy;
 	return m;
@@ -283,8 +326,9 @@ static struct mcell *make_model(int recipe, struct mcell **made)
 	while (*made)
 		made++;
 	*made = m;
-	if (r->kind == SOURCE) {
-		m->now = (struct held){VALUE, r->offset};
+	if (is_written(recipe)) {
+		if (r->kind == SOURCE)
+			m->now = (struct held){VALUE, r->offset};
 		m->fresh = false;
 		return m;
 	}
@@ -298,6 +342,20 @@ static struct mcell *make_model(int recipe, struct mcell **made)
 }
 
 static bool work_out(struct mcell *m);
+
+/* Of another that m follows. */
+static bool work_out_for(const struct mcell *m, struct mcell *in)
+{
+	bool awake = !in->idle;
+
+	if (!awake)
+		in->woken_by = m;
+	if (work_out(in))
+		return true;
+	unclear |= awake && in->event && in->changed &&
+		   m->woke == round_number && in->woke != round_number;
+	return false;
+}
 
 static void run_function(struct mcell *m, int64_t sum)
 {
@@ -341,6 +399,34 @@ static void work_out_plain(struct mcell *m)
 		end_with(m, COMPLETED);
 }
 
+/* A map of an event. */
+static void work_out_event_map(struct mcell *m)
+{
+	const struct mcell *in = m->deps[0];
+
+	if (brings(in, m, m->fresh) && in->now.state == VALUE)
+		run_function(m, in->now.value);
+	else if (in->now.state == ERROR &&
+		 (brings(in, m, m->fresh) || in->end == FAILED))
+		take_error(m, in->now.value, in->end == FAILED);
+	if (in->end != OPEN)
+		end_with(m, COMPLETED);
+}
+
+static void work_out_hold(struct mcell *m)
+{
+	const struct mcell *in = m->deps[0];
+
+	if (in->now.state == ERROR)
+		take_error(m, in->now.value, in->end == FAILED);
+	else if (in->now.state == VALUE && brings(in, m, m->fresh))
+		take(m, VALUE, in->now.value);
+	else if (m->now.state == NONE)
+		take(m, VALUE, recipes[m->recipe].offset);
+	if (in->end != OPEN)
+		end_with(m, COMPLETED);
+}
+
 /* ---- the model's computed cells ------------------------------------------- */
 
 static int model_depend(struct mcell *m, struct mcell *on, int64_t *ret)
@@ -351,7 +437,7 @@ static int model_depend(struct mcell *m, struct mcell *on, int64_t *ret)
 		i++;
 	if (i == m->ndeps)
 		m->deps[m->ndeps++] = on;
-	if (work_out(on))
+	if (work_out_for(m, on))
 		m->tainted = true;
 	*ret = on->now.value;
 	if (on->now.state == VALUE)
@@ -414,339 +500,11 @@ static void work_out_computed(struct mcell *m)
 
 	/* All of them: they were followed when the round began. */
 	for (int i = 0; !recipes[m->recipe].loopy && i < m->ndeps; i++) {
-		work_out(m->deps[i]);
+		work_out_for(m, m->deps[i]);
 		touched |= news(m->deps[i]);
 	}
 	if (touched)
 		run_computed(m);
-}
-
-/* ---- the model's cells of cells ------------------------------------------------ */
-
-static void drop_inner(struct mcell *m, int i)
-{
-	for (int k = 0; k < MAX_MADE; k++)
-		if (m->made[i][k])
-			m->made[i][k]->holds--;
-	for (m->ninners--; i < m->ninners; i++) {
-		m->inner[i] = m->inner[i + 1];
-		memcpy(m->made[i], m->made[i + 1], sizeof(m->made[i]));
-	}
-}
-
-static void drop_inners(struct mcell *m)
-{
-	while (m->ninners)
-		drop_inner(m, m->ninners - 1);
-}
-
-/* The user's function has its turn. */
-static void select_inner(struct mcell *m, int64_t value)
-{
-	const struct recipe *r = &recipes[m->recipe];
-	const struct recipe *choice = &recipes[chosen(r, value)];
-	struct mcell **made = m->made[m->ninners], *inner;
-
-	runs_modelled[m->recipe]++;
-	memset(made, 0, sizeof(m->made[0]));
-	inner = make_model(chosen(r, value), made);
-	if (!inner) {
-		m->selected = (struct held){ERROR, choice->kind == NOTHING
-							   ? choice->code
-							   : -ESTALE};
-		return;
-	}
-	m->selected = (struct held){VALUE, 0};
-	m->newest = m->ninners;
-	m->inner[m->ninners++] = inner;
-}
-
-/* The selector follows the outer cell.  True: it told something. */
-static bool work_out_selector(struct mcell *m)
-{
-	struct mcell *outer = m->ndeps ? m->deps[0] : NULL;
-	int max = recipes[m->recipe].max;
-
-	if (!outer)
-		return false;
-	work_out(outer);
-	if (!m->fresh && !news(outer))
-		return false;
-	if (outer->now.state == ERROR) {
-		m->selected = outer->now;
-	} else if (outer->now.state == NONE) {
-		m->selected = (struct held){NONE, 0};
-	} else if (m->fresh || outer->changed) {
-		if (recipes[m->recipe].kind == SWITCH)
-			drop_inners(m);
-		if (m->ninners < max)
-			select_inner(m, outer->now.value);
-		else
-			m->selected = (struct held){ERROR, -ENOBUFS};
-	}
-	if (outer->end != OPEN) {
-		m->selector = outer->end == FAILED ? FAILED : COMPLETED;
-		m->ndeps = 0;
-	}
-	/* Also an error that is equal to the one before. */
-	return m->fresh || m->selector == FAILED || outer->changed;
-}
-
-static void work_out_switch(struct mcell *m)
-{
-	const struct mcell *inner;
-
-	work_out_selector(m);
-	inner = m->ninners ? m->inner[0] : NULL;
-	if (m->ninners && work_out(m->inner[0])) {
-		m->tainted = true;
-		return;
-	}
-	if (m->selected.state == ERROR)
-		take_error(m, m->selected.value, m->selector == FAILED);
-	else if (inner && inner->now.state == ERROR)
-		take_error(m, inner->now.value, inner->end == FAILED);
-	else if (inner && inner->now.state == VALUE)
-		take(m, VALUE, inner->now.value);
-	if (m->selector != OPEN && (!inner || inner->end != OPEN))
-		end_with(m, COMPLETED);
-}
-
-static void tell(struct mcell *m, struct held what, bool terminal)
-{
-	bool differs = m->now.state != what.state || m->now.value != what.value;
-
-	if (what.state == NONE)
-		return;
-	if (what.state == ERROR)
-		take_error(m, what.value, terminal);
-	else
-		take(m, VALUE, what.value);
-	if (differs && m->end != FAILED)
-		m->told[m->ntold++] = what;
-}
-
-static void work_out_merge(struct mcell *m)
-{
-	bool selector_told;
-	int newest;
-
-	m->newest = -1;
-	selector_told = work_out_selector(m);
-	newest = m->newest;
-	selector_told |= m->fresh;
-	if (selector_told && m->selected.state == ERROR)
-		tell(m, m->selected, m->selector == FAILED);
-	for (int i = 0; i < m->ninners; i++)
-		work_out(m->inner[i]);
-	for (int i = 0; i < m->ninners && m->end != FAILED; i++) {
-		const struct mcell *inner = m->inner[i];
-
-		if (i == newest || m->fresh || inner->changed ||
-		    (inner->ended_now && inner->end == FAILED))
-			tell(m, inner->now, inner->end == FAILED);
-	}
-	for (int i = m->ninners; i-- > 0 && m->end != FAILED;)
-		if (m->inner[i]->end != OPEN)
-			drop_inner(m, i);
-	if (!m->ninners && m->selector != OPEN)
-		end_with(m, COMPLETED);
-}
-
-/* ---- a round: all that is wanted is worked out ---------------------------------- */
-
-/* A new cell of one that has failed does so at once, and follows nothing. */
-static bool has_failed(const struct mcell *m)
-{
-	bool failed = false;
-
-	for (int i = 0; m->fresh && !m->woken && i < m->ndeps; i++)
-		failed |= m->deps[i]->end == FAILED && !m->deps[i]->ended_now;
-	return failed;
-}
-
-/* What closed a cycle holds that error until it is computed again. */
-static bool is_stuck(const struct mcell *m)
-{
-	const struct recipe *r = &recipes[m->recipe];
-
-	return r->style == RING && m->tainted && m->now.state == ERROR &&
-	       m->now.value == -ELOOP && !mcells[r->inputs[0]]->changed;
-}
-
-/* True: it is not known, as it depends on itself. */
-static bool work_out(struct mcell *m)
-{
-	bool plain = true;
-
-	if (m->running) {
-		closed = true;
-		return true;
-	}
-	if (m->round == round_number)
-		return m->tainted;
-	m->round = round_number;
-	if (m->end != OPEN || recipes[m->recipe].kind == SOURCE)
-		return false;
-	if (is_stuck(m))
-		return true;
-	m->running = true;
-	m->fresh |= m->tainted;
-	m->tainted = false;
-	m->woken = m->idle;
-	m->idle = false;
-	switch (recipes[m->recipe].kind) {
-	case MAP:
-	case COMBINE:
-		for (int i = 0; i < m->ndeps && !has_failed(m); i++)
-			plain &= !work_out(m->deps[i]);
-		for (int i = 0; i < m->ndeps; i++)
-			plain |= m->deps[i]->end == FAILED;
-		if (plain)
-			work_out_plain(m);
-		m->tainted = !plain;
-		break;
-	case COMPUTED:
-		work_out_computed(m);
-		break;
-	case SWITCH:
-		work_out_switch(m);
-		break;
-	default:
-		work_out_merge(m);
-	}
-	m->running = false;
-	m->fresh = false;
-	if (m->end != OPEN) {
-		drop_inners(m);
-		m->ndeps = 0;
-	}
-	return m->tainted;
-}
-
-static void count_targets(void)
-{
-	for (int i = 0; i < npool; i++)
-		pool[i].targets = (size_t)pool[i].subs;
-	for (int i = 0; i < npool; i++) {
-		struct mcell *m = &pool[i];
-
-		if (!m->used || m->idle)
-			continue;
-		for (int k = 0; k < m->ndeps; k++)
-			m->deps[k]->targets++;
-		for (int k = 0; k < m->ninners; k++)
-			m->inner[k]->targets++;
-	}
-}
-
-static void go_idle(struct mcell *m)
-{
-	m->idle = m->fresh = true;
-	m->changed = false;
-	m->now = (struct held){NONE, 0};
-	if (m->selector == OPEN) { /* else nobody will select anew */
-		m->selected = (struct held){NONE, 0};
-		drop_inners(m);
-	}
-	if (recipes[m->recipe].kind == COMPUTED)
-		m->ndeps = 0;
-}
-
-static void reach(struct mcell *m)
-{
-	if (m->reached)
-		return;
-	m->reached = true;
-	for (int i = 0; i < m->ndeps; i++)
-		reach(m->deps[i]);
-	for (int i = 0; i < m->ninners; i++) {
-		reach(m->inner[i]);
-		for (int k = 0; k < MAX_MADE; k++)
-			if (m->made[i][k])
-				reach(m->made[i][k]);
-	}
-}
-
-/* Who is held, or followed by who is alive, stays; true if somebody went. */
-static bool sweep(void)
-{
-	bool went = false;
-
-	for (int i = 0; i < npool; i++)
-		pool[i].reached = false;
-	for (int i = 0; i < npool; i++)
-		if (pool[i].used && (pool[i].subs || pool[i].holds))
-			reach(&pool[i]);
-	for (int i = 0; i < npool; i++) {
-		if (!pool[i].used || pool[i].reached)
-			continue;
-		went = true;
-		pool[i].used = false;
-		drop_inners(&pool[i]);
-		for (int k = 0; k < ncells; k++)
-			if (mcells[k] == &pool[i])
-				mcells[k] = NULL;
-	}
-	return went;
-}
-
-/* Nothing follows it: it goes, or it goes idle, and so do others. */
-static void go_quiet(void)
-{
-	bool again = true;
-
-	while (again) {
-		again = sweep();
-		count_targets();
-		for (int i = 0; i < npool; i++) {
-			struct mcell *m = &pool[i];
-
-			if (m->used && m->lazy && !m->idle && !m->targets &&
-			    m->end == OPEN) {
-				go_idle(m);
-				again = true;
-			}
-		}
-	}
-}
-
-static void begin_round(void)
-{
-	round_number++;
-	rounds_in_step++;
-	closed = false;
-	for (int i = 0; i < npool; i++) {
-		struct mcell *m = &pool[i];
-
-		m->before = m->now;
-		m->changed = m->ended_now = false;
-		m->ntold = 0;
-	}
-}
-
-static void finish_round(void)
-{
-	for (int i = 0; i < ncells; i++) {
-		struct mcell *m = mcells[i];
-
-		if (m && (!m->lazy || m->subs))
-			work_out(m);
-	}
-	/* Lazy ones that were followed, and that nobody needed. */
-	for (int i = 0; i < ncells; i++) {
-		struct mcell *m = mcells[i];
-
-		if (m && m->lazy && !m->idle)
-			work_out(m);
-	}
-	/* Inner cells that an idle one has kept are nobody's else. */
-	go_quiet();
-	for (int i = 0; i < npool; i++)
-		for (int k = 0; pool[i].idle && k < pool[i].ninners; k++)
-			if (pool[i].used && !pool[i].inner[k]->lazy)
-				work_out(pool[i].inner[k]);
-	go_quiet();
 }
 
 #endif

@@ -19,6 +19,15 @@
  * For a cell that depends on itself: somebody must hold -ELOOP, and everybody
  * else what his function makes of what the others hold.
  *
+ * There are events among the cells: sources, maps of events, and what
+ * switch_events(), merge_events() and retry_events() make; hold() makes cells
+ * of them.  What an event emits is there in one round.  Of a batch, from where
+ * an event would emit a second time on, events have rounds of their own.
+ * In an eager graph what an event tells depends on the way: there are only
+ * those of switch_events(), which nothing follows but subscribers.  Whether
+ * somebody who wakes in a wave still hears an event that somebody else has
+ * woken, or that was awake, is not defined: the program ends there.
+ *
  * STEPS=n sets the number of steps; the seed is test_seed()'s.
  */
 #include "four_graphs.h"
@@ -27,6 +36,8 @@
 
 /* ---- making ---------------------------------------------------------------------- */
 
+static bool values_only; /* what is read has to hold something */
+
 static int pick(bool (*fits)(int cell))
 {
 	for (int tries = 0; tries < 40 && ncells; tries++) {
@@ -34,7 +45,8 @@ static int pick(bool (*fits)(int cell))
 
 		if (dice(2))
 			i = ncells - 1 - i / 3;
-		if (held[i] && (!fits || fits(i)))
+		if (held[i] && (!fits || fits(i)) &&
+		    !(values_only && recipes[i].event))
 			return i;
 	}
 	return -1;
@@ -42,7 +54,7 @@ static int pick(bool (*fits)(int cell))
 
 static bool is_source(int i)
 {
-	return recipes[i].kind == SOURCE && !pinned[i];
+	return is_written(i) && !pinned[i];
 }
 
 static bool is_calm(int i)
@@ -52,12 +64,23 @@ static bool is_calm(int i)
 
 static bool is_derived(int i)
 {
-	return recipes[i].kind != SOURCE && !recipes[i].loopy;
+	return !is_written(i) && !recipes[i].loopy;
 }
 
-static bool not_loopy(int i)
+static bool is_calm_event(int i)
 {
-	return !recipes[i].loopy;
+	return is_calm(i) && recipes[i].event;
+}
+
+/*
+ * Not what emits several times in a step, and is followed from one of them on;
+ * nor what held something on the way to nothing.
+ */
+static bool can_be_inner(int i)
+{
+	const struct recipe *r = &recipes[i];
+
+	return !r->loopy && !(r->multi && (r->event || r->vacant));
 }
 
 static void season(struct recipe *r)
@@ -75,6 +98,7 @@ static void inherit(struct recipe *r, const struct recipe *from)
 {
 	r->loopy |= from->loopy;
 	r->multi |= from->multi;
+	r->vacant |= from->vacant || from->event;
 }
 
 static bool choose_inputs(struct recipe *r, int count, bool (*fits)(int cell))
@@ -91,10 +115,31 @@ static bool choose_inputs(struct recipe *r, int count, bool (*fits)(int cell))
 	return true;
 }
 
+/* Of cells that hold something; of an eager graph's there are no others. */
+static bool choose_values(struct recipe *r, int count, bool (*fits)(int cell))
+{
+	bool ok;
+
+	values_only = true;
+	ok = choose_inputs(r, count, fits);
+	values_only = eager;
+	return ok;
+}
+
+/* Of an event it is one. */
+static bool season_map(struct recipe *r, bool (*fits)(int cell))
+{
+	r->kind = MAP;
+	if (!choose_inputs(r, 1, fits))
+		return false;
+	r->event = recipes[r->inputs[0]].event;
+	return true;
+}
+
 static bool season_computed(struct recipe *r, bool (*fits)(int cell))
 {
 	r->style = (enum style)dice(RING);
-	return choose_inputs(r, r->style == BLIND ? 2 : 3 + (int)dice(3), fits);
+	return choose_values(r, r->style == BLIND ? 2 : 3 + (int)dice(3), fits);
 }
 
 static int new_recipe(void)
@@ -127,14 +172,15 @@ static int new_inner(bool (*fits)(int cell), int deep)
 		break;
 	case 2:
 	case 3:
-		r->kind = MAP;
-		ok = choose_inputs(r, 1, fits);
+		ok = season_map(r, fits);
 		if (ok && dice(3) == 0) {
 			r->nested = new_inner(fits, 2);
 			ok = r->nested >= 0 && recipes[r->nested].kind == MAP &&
 			     recipes[r->nested].nested < 0;
 			if (ok)
 				inherit(r, &recipes[r->nested]);
+			if (ok)
+				r->event = recipes[r->nested].event;
 		}
 		break;
 	case 4:
@@ -143,9 +189,11 @@ static int new_inner(bool (*fits)(int cell), int deep)
 		break;
 	case 8:
 		r->kind = SWITCH;
+		r->event = !eager && dice(3) == 0;
 		r->max = 1;
 		ok = choose_inputs(r, 1, is_calm) &&
 		     choose_choices(r, fits, deep + 1);
+		r->event &= !r->multi;
 		break;
 	default:
 		r->kind = EXISTING;
@@ -189,9 +237,16 @@ static int add_source(int64_t value)
 	return ncells++;
 }
 
+/* In an eager graph a cell may hear what is an event on the way there. */
 static void step_source(void)
 {
-	add_source(dice(8));
+	if (eager || dice(3)) {
+		add_source(dice(8));
+		return;
+	}
+	recipes[ncells] =
+		(struct recipe){.kind = EVENT, .event = true, .nested = -1};
+	finish_new(ncells++);
 }
 
 static bool season_maker(struct recipe *r)
@@ -203,9 +258,33 @@ static bool season_maker(struct recipe *r)
 	r->style = MAKER;
 	r->nested = made;
 	recipes[made].kind = MAP;
-	if (!choose_inputs(&recipes[made], 1, is_calm))
+	if (!choose_values(&recipes[made], 1, is_calm))
 		return false;
-	return choose_inputs(r, 1, is_calm);
+	inherit(r, &recipes[made]);
+	return choose_values(r, 1, is_calm);
+}
+
+/*
+ * What a merge_map hears depends on the way there.  Between its waves what is
+ * lazy may go idle, and come back.
+ */
+static bool season_merge(struct recipe *r)
+{
+	r->kind = MERGE;
+	r->max = 1 + (int)dice(3);
+	r->multi = true;
+	r->event = dice(2);
+	return !eager && has_rings && choose_inputs(r, 1, is_calm) &&
+	       choose_choices(r, is_calm, 1);
+}
+
+/* So does which try it is. */
+static bool season_retry(struct recipe *r)
+{
+	r->kind = RETRY;
+	r->max = (int)dice(6);
+	r->event = dice(2);
+	return !eager && choose_choices(r, is_calm, 1);
 }
 
 static void step_derive(void)
@@ -217,14 +296,13 @@ static void step_derive(void)
 	memset(r, 0, sizeof(*r));
 	season(r);
 	r->max = 1;
-	switch (dice(10)) {
+	switch (dice(13)) {
 	case 0:
-		r->kind = MAP;
-		ok = choose_inputs(r, 1, NULL);
+		ok = season_map(r, NULL);
 		break;
 	case 1:
 		r->kind = COMBINE;
-		ok = choose_inputs(r, 1 + (int)dice(4), NULL);
+		ok = choose_values(r, 1 + (int)dice(4), NULL);
 		break;
 	case 2:
 		r->kind = COMPUTED;
@@ -237,20 +315,27 @@ static void step_derive(void)
 		ok = season_computed(r, NULL);
 		break;
 	case 6:
-		r->kind = MERGE;
-		r->max = 1 + (int)dice(3);
-		r->multi = true;
-		/*
-		 * What it hears depends on the way there.  Between its waves
-		 * what is lazy may go idle, and come back.
-		 */
-		ok = !eager && has_rings && choose_inputs(r, 1, is_calm) &&
-		     choose_choices(r, is_calm, 1);
+		ok = season_merge(r);
+		break;
+	case 7:
+		ok = season_retry(r);
+		break;
+	case 8:
+		r->kind = HOLD;
+		ok = choose_inputs(r, 1, is_calm_event);
+		r->vacant = false;
+		break;
+	case 9:
+		r->kind = MAP;
+		ok = choose_inputs(r, 1, is_calm_event);
+		r->event = true;
 		break;
 	default:
 		r->kind = SWITCH;
+		r->event = dice(3) == 0;
 		ok = choose_inputs(r, 1, is_calm) &&
-		     choose_choices(r, not_loopy, 0);
+		     choose_choices(r, can_be_inner, 0);
+		r->event &= !r->multi;
 	}
 	if (ok)
 		finish_new(ncells++);
@@ -272,7 +357,8 @@ static void step_ring(void)
 	int count = 2 + (int)dice(3), base = pick(is_calm), first;
 	bool switches = dice(3) == 0;
 
-	if (base < 0 || ncells + 2 * count > MAX_CELLS || nrings == MAX_RINGS ||
+	if (base < 0 || recipes[base].event || recipes[base].vacant ||
+	    ncells + 2 * count > MAX_CELLS || nrings == MAX_RINGS ||
 	    nrecipes + 40 > MAX_RECIPES || !has_rings)
 		return;
 	pinned[base] = true;
@@ -325,8 +411,7 @@ static bool mentions(int recipe, int cell, bool top)
 			return true;
 	if (r->nested >= 0 && mentions(r->nested, cell, false))
 		return true;
-	for (int k = 0; (r->kind == SWITCH || r->kind == MERGE) && k < CHOICES;
-	     k++)
+	for (int k = 0; has_choices(r) && k < CHOICES; k++)
 		if (mentions(r->choices[k], cell, false))
 			return true;
 	return false;
@@ -371,26 +456,53 @@ static void write_source(int cell, int64_t value)
 		BAD(cell, "set of #%d gave %d", cell, r);
 }
 
-/* What was written is worked out in one round. */
+static void model_write(int i)
+{
+	struct mcell *m = mcells[writes[i].cell];
+
+	if (!m)
+		return;
+	m->changed = false;
+	m->now = m->before;
+	take(m, VALUE, writes[i].value);
+}
+
+/*
+ * What was written to cells is worked out in one round, with what events emit
+ * until one of them would emit again; from there on they have another round.
+ */
 static void model_writes(void)
 {
-	begin_round();
-	for (int i = 0; i < nwrites; i++) {
-		struct mcell *m = mcells[writes[i].cell];
+	bool first = true;
+	int i = 0;
 
-		if (!m || m->end != OPEN)
-			continue;
-		m->changed = false;
-		m->now = m->before;
-		take(m, VALUE, writes[i].value);
-	}
+	do {
+		bool emitted[MAX_CELLS] = {false};
+
+		begin_round();
+		for (int k = 0; first && k < nwrites; k++)
+			if (!recipes[writes[k].cell].event)
+				model_write(k);
+		for (; i < nwrites && !emitted[writes[i].cell]; i++) {
+			if (!recipes[writes[i].cell].event)
+				continue;
+			emitted[writes[i].cell] = true;
+			model_write(i);
+		}
+		first = false;
+		for (; i < nwrites && !recipes[writes[i].cell].event; i++)
+			;
+		more_rounds = i < nwrites;
+		finish_round();
+		tell_subs();
+	} while (more_rounds);
 	nwrites = 0;
-	finish_round();
-	tell_subs();
 }
 
 static void note_write(int cell, int64_t value)
 {
+	if (mcells[cell]->end != OPEN)
+		return;
 	writes[nwrites].cell = cell;
 	writes[nwrites++].value = value;
 }
@@ -573,7 +685,7 @@ static void begin_step(void)
 	real.count = modelled.count = 0;
 	memset(runs, 0, sizeof(runs));
 	memset(runs_modelled, 0, sizeof(runs_modelled));
-	lost_way = false;
+	lost_way = some_went = false;
 	rounds_in_step = 0;
 	nwrites = 0;
 }
@@ -612,14 +724,17 @@ static void step(void)
 		STEP(step_set);
 	else
 		STEP(step_batch);
-	compare();
+	if (!unclear)
+		compare();
 }
 
 static void begin_program(unsigned int flags)
 {
 	eager = flags & HYPHAE_EAGER;
+	unclear = false;
 	has_rings = dice(2);
 	all_lazy = !has_rings && dice(3) == 0;
+	values_only = eager;
 	graph = hyphae_graph_new(flags | (all_lazy ? HYPHAE_LAZY : 0));
 	assert_non_null(graph);
 	ncells = nsubs = npool = nrings = 0;
@@ -668,7 +783,7 @@ static void run_programs(unsigned int flags)
 		random_state = seed * 0x9e3779b97f4a7c15u + 1;
 		step_number = 0;
 		begin_program(flags);
-		for (int i = 0; i < STEPS_A_PROGRAM; i++)
+		for (int i = 0; i < STEPS_A_PROGRAM && !unclear; i++)
 			step();
 		step_name = "end";
 		end_program();
