@@ -83,12 +83,45 @@ static inline void spread_near(struct hy_graph *g, struct hy_edge *first)
 	} while ((e = e->next));
 }
 
+/*
+ * The same in a large wave of a graph that no cache holds.  Whether a follower
+ * waits already is anybody's guess, and that one has guessed wrong is known
+ * late, when its flags have come from memory; so nothing is jumped over.
+ * Behind the last in its bucket is put who is new there, or again nothing.
+ */
+static NOINLINE void spread_unseen(struct hy_graph *g, struct hy_edge *first)
+{
+	struct hy_queue *queue = &g->queue;
+	struct hy_edge *e = first;
+
+	do {
+		struct hy_derived *d = e->owner, *last;
+		uint32_t flags = d->cell.flags, queued = flags & F_QUEUED;
+		struct hy_bucket *bucket = &queue->buckets[d->cell.height];
+
+		if (unlikely(!bucket->first)) {
+			hy_queue_push(queue, d, F_VALUE_TOUCH);
+			continue;
+		}
+		last = bucket->last;
+		last->next_queued = d;
+		last = queued ? last : d;
+		last->next_queued = NULL;
+		bucket->last = last;
+		queue->count += !queued;
+		store_relaxed(&d->cell.flags, flags | F_QUEUED | F_VALUE_TOUCH);
+	} while ((e = e->next));
+}
+
 /* Most cells have one follower, which often is all there is to compute. */
 static inline struct hy_derived *spread_plainly(struct hy_graph *g,
 						struct hy_edge *e)
 {
 	if (e->next) {
-		spread_near(g, e);
+		if (unlikely(hy_queue_is_large(&g->queue)))
+			spread_unseen(g, e);
+		else
+			spread_near(g, e);
 		return NULL;
 	}
 	if (!hy_queue_used(&g->queue))

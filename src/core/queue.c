@@ -212,26 +212,41 @@ struct hy_derived *hy_queue_take(struct hy_queue *q)
 	return d;
 }
 
+/* Something to look at in any case: to fetch NULL is nothing. */
+static inline const struct hy_edge *some(const struct hy_edge *e)
+{
+	static const struct hy_edge none;
+	const struct hy_edge *nothing = &none;
+
+	/* Not known here, or it would be a branch that is often wrong. */
+	__asm__("" : "+r"(nothing));
+	return e ? e : nothing;
+}
+
+static inline void fetch_behind(const struct hy_edge *e)
+{
+	__builtin_prefetch(e->next);
+	__builtin_prefetch(e->owner); /* its cell, of one line */
+}
+
 /*
- * The second next one's edge and inputs, and the first follower of the next
- * one, whose edge was fetched a turn before.  No branch asks whether there are
- * any: to fetch NULL is nothing.
+ * A turn for each step from edge to edge: of the third next one the first
+ * edge, of the second next what that leads to, and its inputs; of the next one
+ * what the second edge leads to.
  */
 void hy_queue_ahead(const struct hy_derived *d)
 {
 	const struct hy_derived *next = d->next_queued;
-	const struct hy_edge *e;
 
 	if (!next)
 		return;
-	e = next->cell.deps;
-	if (e) {
-		__builtin_prefetch(e->next);
-		__builtin_prefetch(&e->owner->cell);
-	}
+	fetch_behind(some(some(next->cell.deps)->next));
 	next = next->next_queued;
 	if (!next)
 		return;
-	__builtin_prefetch(next->cell.deps);
+	fetch_behind(some(next->cell.deps));
 	__builtin_prefetch(next->fan_in); /* or of one input something else */
+	next = next->next_queued;
+	if (next)
+		__builtin_prefetch(next->cell.deps);
 }

@@ -43,6 +43,12 @@ static inline bool hy_queue_used(const struct hy_queue *queue)
 	return queue->count;
 }
 
+/* More waits than a cache holds what it needs of. */
+static inline bool hy_queue_is_large(const struct hy_queue *queue)
+{
+	return queue->count > queue->ahead;
+}
+
 /* The lowest bucket or the next, which have no bit. */
 static inline bool hy_queue_is_near(const struct hy_queue *queue,
 				    const struct hy_bucket *bucket)
