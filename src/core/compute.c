@@ -277,12 +277,12 @@ static NOINLINE int run_tracked(struct hy_graph *g, struct hy_derived *d,
 
 /* Not the map of a graph without a lock, which hy_compute() looks for. */
 static inline int run_other(struct hy_graph *g, struct hy_derived *d,
-			    uint64_t *ret_word)
+			    uint64_t *ret_word, bool alone)
 {
 	const struct hy_op *op = d->op;
 
 	if (op == &hy_op_combine)
-		return hy_run_combine(g, d, ret_word);
+		return hy_run_combine(g, d, ret_word, alone);
 	if (op == &hy_op_map)
 		return hy_run_map(g, d, ret_word);
 	if (op->flags & OP_BLIND)
@@ -342,7 +342,7 @@ HY_FRAME bool hy_compute(struct hy_graph *g, struct hy_derived *d,
 		r = likely(d->op == quick)
 			    ? hy_plain_result(((hyphae_map_fn)d->fn)(
 				      &word, hy_value_of(d->one.input), d->ctx))
-			    : run_other(g, d, &word);
+			    : run_other(g, d, &word, quick);
 		if (unlikely(r != HY_VALUE || c->flags & F_DEAD))
 			news = kept(g, d, r, word);
 		else

@@ -7,7 +7,7 @@
 
 static int run_combine(struct hy_graph *g, struct hy_derived *d, void *out)
 {
-	return hy_run_combine(g, d, out);
+	return hy_run_combine(g, d, out, false);
 }
 
 const struct hy_op hy_op_combine = {.name = "combine", .run = run_combine};
