@@ -256,11 +256,14 @@ static bool must_run(const struct hy_op *op, uint32_t flags)
 
 /*
  * A tracked function that makes a word, if subscribers do not wait for what it
- * made before in this wave.
+ * made before in this wave.  It must run.
  */
-static bool tracks_plainly(const struct hy_op *op, uint32_t flags)
+static inline bool tracks_plainly(const struct hy_op *op, uint32_t flags)
 {
-	return op->flags & OP_BLIND && !(flags & (F_BOXED | F_NEWS));
+	return (flags & (F_SIGNALS | F_DEAD | F_ENDED | F_IDLE | F_BOXED |
+			 F_NEWS | F_VALUE_TOUCH)) ==
+		       (F_SIGNALS | F_VALUE_TOUCH) &&
+	       op->flags & OP_BLIND;
 }
 
 static NOINLINE int run_tracked(struct hy_graph *g, struct hy_derived *d,
@@ -269,6 +272,8 @@ static NOINLINE int run_tracked(struct hy_graph *g, struct hy_derived *d,
 	struct hy_run here = {&d->cell, g->runs};
 	int r;
 
+	if (d->op->flags & OP_COUNTS)
+		return hy_run_count(d, ret_word);
 	g->runs = &here;
 	r = d->op->run(g, d, ret_word);
 	g->runs = here.outer;
@@ -324,13 +329,13 @@ HY_FRAME bool hy_compute(struct hy_graph *g, struct hy_derived *d,
 		struct hy_derived *next = NULL;
 		int r;
 
-		if (unlikely((flags & F_PLAINLY) != F_VALUE_TOUCH)) {
+		if (unlikely((flags & F_PLAINLY) != F_VALUE_TOUCH) &&
+		    !tracks_plainly(d->op, flags)) {
 			if (!must_run(d->op, flags)) {
 				news = follow(g, d, flags & F_VALUE_TOUCH);
 				goto done;
 			}
-			if (!tracks_plainly(d->op, flags))
-				look = 1;
+			look = 1;
 		}
 		/* Not known here: or clang would have a site for each case. */
 		__asm__("" : "+r"(look));

@@ -212,4 +212,13 @@ static inline int hy_run_combine(struct hy_graph *g, struct hy_derived *d,
 	return hy_plain_result(r);
 }
 
+/* An effect's; `again`: nothing that its function read can change any more. */
+static inline int hy_run_count(const struct hy_derived *d, uint64_t *ret_word)
+{
+	if (unlikely(d->fan_in->again))
+		return HY_KEEP | HY_END;
+	*ret_word = d->cell.word + 1;
+	return HY_VALUE;
+}
+
 #endif

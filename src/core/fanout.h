@@ -130,15 +130,18 @@ static inline void hy_note_news(struct hy_cell *c, uint32_t mark)
 /* One that is computed twice in a wave fires twice, and calls them once. */
 static inline void hy_fire_subscribed(struct hy_graph *g, struct hy_cell *c)
 {
-	uint32_t flags = c->flags;
+	uint32_t flags;
 
 	if (c->deps)
 		hy_spread(g, c);
-	else if (unlikely(flags & (F_TURNED | F_UNSPREAD)))
-		hy_flags_set(c, 0, F_TURNED | F_UNSPREAD);
-	if (unlikely(flags & F_GATHERED))
+	flags = c->flags & ~(uint32_t)(F_TURNED | F_UNSPREAD);
+	if (unlikely(flags & F_GATHERED)) {
+		store_relaxed(&c->flags, flags);
 		return;
-	hy_note_news(c, F_GATHERED);
+	}
+	if (likely(!(flags & F_NEWS)))
+		flags |= F_VALUE_NEW;
+	store_relaxed(&c->flags, flags | F_GATHERED);
 	hy_fired_add(g, c);
 }
 

@@ -290,6 +290,8 @@ enum hy_op_flags {
 	OP_LEADS = 256,
 	/* OP_SIGNALS: does not ask what was brought, only what has ended. */
 	OP_BLIND = 1024,
+	/* OP_BLIND: counts how often it was touched: hy_run_count(). */
+	OP_COUNTS = 2048,
 };
 
 /*

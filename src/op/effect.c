@@ -30,14 +30,10 @@ struct kept {
 	bool owes; /* the function ran, and was not cleaned up after */
 };
 
-/* `again`: nothing that was read can change any more. */
 static int run_effect(struct hy_graph *g, struct hy_derived *d, void *out)
 {
 	(void)g;
-	if (d->fan_in->again)
-		return HY_KEEP | HY_END;
-	*(int64_t *)out = (int64_t)d->cell.word + 1;
-	return HY_VALUE;
+	return hy_run_count(d, out);
 }
 
 static int call_effect(const struct hyphae_signal *signal, void *ctx);
@@ -47,14 +43,14 @@ static const struct hy_op op_effect = {
 	.name = "effect",
 	.run = run_effect,
 	.caller = call_effect,
-	.flags = OP_SIGNALS | OP_DYNAMIC | OP_BLIND,
+	.flags = OP_SIGNALS | OP_DYNAMIC | OP_BLIND | OP_COUNTS,
 };
 
 static const struct hy_op op_kept = {
 	.name = "effect",
 	.run = run_effect,
 	.caller = call_kept,
-	.flags = OP_SIGNALS | OP_DYNAMIC | OP_BLIND,
+	.flags = OP_SIGNALS | OP_DYNAMIC | OP_BLIND | OP_COUNTS,
 };
 
 /* Follow what was read.  Nothing follows the cell, so there are no cycles. */

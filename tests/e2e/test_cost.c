@@ -107,12 +107,12 @@ int main(void)
 		/* notify, write_value, fanout */
 		SHAPE("set", 3, 3, 6, 149),
 		/* and compute, write_value, fanout of the map */
-		SHAPE("map", 6, 5, 12, 390),
-		SHAPE("chain", 3 + 10 * 3, 3 + 10 * 2, 66, 1173),
+		SHAPE("map", 6, 5, 12, 387),
+		SHAPE("chain", 3 + 10 * 3, 3 + 10 * 2, 66, 1161),
 		/* one fan-out, ten subscribers */
 		SHAPE("fan", 3, 3, 6, 349),
 		/* ten computed, one computed once */
-		SHAPE("diamond", 3 + 11 * 3, 3 + 11 * 2, 72, 1848),
+		SHAPE("diamond", 3 + 11 * 3, 3 + 11 * 2, 72, 1835),
 		/* and batch */
 		SHAPE("batch", 4, 5, 8, 245),
 	};
