@@ -290,11 +290,13 @@ static NOINLINE int write_otherwise(struct hy_graph *g, struct hy_cell *c,
 	return done ? r : hy_write(g, handle, type, LOG_VALUE, word, NULL);
 }
 
-/* Not just so. */
+/* Not just so.  Of the handle it gets `top`: the caller need not keep it. */
 static NOINLINE int write_busy(struct hy_graph *g, struct hy_cell *c,
-			       struct hyphae_cell *handle,
-			       const struct hyphae_type *type, uint64_t word)
+			       uintptr_t top, const struct hyphae_type *type,
+			       uint64_t word)
 {
+	struct hyphae_cell *handle = hy_handle(c, top, HY_TAG_CELL);
+
 	if (hy_shared(g))
 		return hy_set_shared(g, handle, type, word);
 	return write_otherwise(g, c, handle, type, word);
@@ -305,18 +307,21 @@ static ALWAYS_INLINE int write_word(struct hyphae_cell *handle,
 				    uint64_t word)
 {
 	struct hy_cell *c = hy_cell(handle);
+	uintptr_t top = hy_top(handle);
 	struct hy_graph *g;
 
 	if (unlikely(!c))
 		return hy_bad_handle(handle);
 	if (unlikely(load_relaxed(&c->type) != type))
 		return -EINVAL;
+	/* Or the handle would be kept, to find the chunk by. */
+	__asm__("" : "+r"(c));
 	g = hy_graph_of(c);
 	/* `busy` first: the flags of a shared graph's cell need its lock. */
 	if (unlikely(g->busy) || unlikely(c->flags & F_NO_FAST_WRITE))
 		return into_bare_log(g, c, word)
 			       ? 0
-			       : write_busy(g, c, handle, type, word);
+			       : write_busy(g, c, top, type, word);
 	if (hy_watched() || unlikely(g->pass_next == g->pass_end))
 		return write_watched(g, c, type, word);
 	return write_now(g, c, type, word, false);

@@ -325,14 +325,18 @@ static NOINLINE bool tell_slowly(struct hy_graph *g, struct hy_sub *s)
 	return news;
 }
 
+/* What there is to tell is more than one value. */
+#define F_NO_PLAIN_SIGNAL (F_NO_VALUE | F_END_NEW)
+
 /*
- * One value, no lock, and no function under way that may not write.  A tracked
- * one is another graph's.
+ * No lock, no function under way that may not write (a tracked one is another
+ * graph's), and of the cell nothing of `unusual`.
  */
-static inline bool is_plain(const struct hy_graph *g, const struct hy_cell *c)
+static inline bool is_plain(const struct hy_graph *g, const struct hy_cell *c,
+			    uint32_t unusual)
 {
-	return likely(!(g->busy & (BUSY_SHARED | BUSY_GUARD)) &&
-		      !hy_tracked() && !(c->flags & (F_NO_VALUE | F_END_NEW)));
+	return !(g->busy & (BUSY_SHARED | BUSY_GUARD)) && !hy_tracked() &&
+	       !(c->flags & unusual);
 }
 
 /*
@@ -341,10 +345,10 @@ static inline bool is_plain(const struct hy_graph *g, const struct hy_cell *c)
  */
 static inline const struct hyphae_signal *
 plain_signal(struct hy_graph *g, const struct hy_cell *c,
-	     const struct hyphae_type *type)
+	     const struct hyphae_type *type, const void *value)
 {
 	g->signal.type = type;
-	g->signal.value = hy_value_of(c);
+	g->signal.value = value;
 	g->signal.cell_id = c->id;
 	return &g->signal;
 }
@@ -353,7 +357,8 @@ plain_signal(struct hy_graph *g, const struct hy_cell *c,
 static NOINLINE void run_plainly(struct hy_graph *g, struct hy_cell *c,
 				 struct hy_sub *s, const struct hy_sub *last)
 {
-	const struct hyphae_signal *signal = plain_signal(g, c, c->type);
+	const struct hyphae_signal *signal =
+		plain_signal(g, c, c->type, hy_value_of(c));
 
 	for (;;) {
 		if (likely(!s->flags)) {
@@ -374,13 +379,14 @@ static NOINLINE void run_plainly(struct hy_graph *g, struct hy_cell *c,
 static inline bool is_plain_locked(struct hy_graph *g, const struct hy_cell *c)
 {
 	return hy_shared(g) && !hy_guarded(g) && !hy_tracked() &&
-	       !(c->flags & (F_NO_VALUE | F_END_NEW));
+	       !(c->flags & F_NO_PLAIN_SIGNAL);
 }
 
 static NOINLINE void run_locked(struct hy_graph *g, struct hy_cell *c,
 				struct hy_sub *s, const struct hy_sub *last)
 {
-	const struct hyphae_signal *signal = plain_signal(g, c, c->type);
+	const struct hyphae_signal *signal =
+		plain_signal(g, c, c->type, hy_value_of(c));
 
 	for (;;) {
 		if (likely(!s->flags))
@@ -486,16 +492,20 @@ static inline intptr_t tell_subscribers(struct hy_graph *g, struct hy_cell *c,
 					uint64_t height,
 					const struct hyphae_type *type)
 {
-	if (hy_watched())
+	if (hy_watched()) {
 		fanout_watched(g, c, first, last, height);
-	else if (unlikely(!is_plain(g, c)) && is_plain_locked(g, c))
-		run_locked(g, c, first, last);
-	else if (unlikely(!is_plain(g, c)))
-		run_any(g, c, first, last);
-	else if (first == last && likely(!first->flags))
-		return first->fn(plain_signal(g, c, type), first->ctx);
-	else
+	} else if (likely(is_plain(g, c, F_NO_PLAIN_SIGNAL | F_BOXED))) {
+		if (first == last && likely(!first->flags))
+			return first->fn(plain_signal(g, c, type, &c->word),
+					 first->ctx);
 		run_plainly(g, c, first, last);
+	} else if (is_plain_locked(g, c)) {
+		run_locked(g, c, first, last);
+	} else if (is_plain(g, c, F_NO_PLAIN_SIGNAL)) {
+		run_plainly(g, c, first, last);
+	} else {
+		run_any(g, c, first, last);
+	}
 	return 0;
 }
 
@@ -594,7 +604,7 @@ static NOINLINE void resume_fanout(struct hy_graph *g, struct hy_cell *c,
 
 		g->fired[0].spent_ns += ns;
 		g->fired[0].called += g->called;
-	} else if (is_plain(g, c)) {
+	} else if (is_plain(g, c, F_NO_PLAIN_SIGNAL)) {
 		run_plainly(g, c, first, last);
 	} else {
 		run_any(g, c, first, last);

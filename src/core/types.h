@@ -755,14 +755,32 @@ static inline void *hy_place(const void *handle)
 			(((uintptr_t)1 << HY_ADDRESS_BITS) - 1));
 }
 
+/* What a handle has on top. */
+static inline uintptr_t hy_top(const void *handle)
+{
+	return (uintptr_t)handle >> HY_ADDRESS_BITS;
+}
+
+/* The low 16 bits of the id that a slot begins with; no more is loaded. */
+static inline uint16_t hy_id_bits(const void *slot)
+{
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+	typedef uint16_t __attribute__((may_alias)) low;
+
+	return load_relaxed((const low *)slot);
+#else
+	return (uint16_t)load_relaxed((const uint64_t *)slot);
+#endif
+}
+
 /* The slot, or NULL if the handle is NULL, stale or of another kind. */
 static inline void *hy_slot(const void *handle, enum hy_tag tag)
 {
-	uint64_t *slot = hy_place(handle);
+	void *slot = hy_place(handle);
 
 	/* Ids with 16 low zero bits are not given out: a free slot fits none. */
-	if (unlikely(!slot) || unlikely(((uint16_t)load_relaxed(slot) ^ tag) !=
-					(uintptr_t)handle >> HY_ADDRESS_BITS))
+	if (unlikely(!slot) ||
+	    unlikely((hy_id_bits(slot) ^ tag) != hy_top(handle)))
 		return NULL;
 	return slot;
 }
