@@ -33,12 +33,12 @@ static inline void batch_give(struct hy_graph *g, struct hy_batch *batch)
 		batch->next = NULL;
 		batch->depth = 1;
 		batch->frame = false;
-		hy_log_bare_room(g, &batch->log);
 		g->spare_batch = batch;
-		return;
+	} else {
+		hy_log_done(&batch->log);
+		hy_free(batch);
 	}
-	hy_log_done(&batch->log);
-	hy_free(batch);
+	hy_log_bare_room(g, &g->spare_batch->log);
 }
 
 /* The pass that the batch's writes belong to. */
@@ -345,7 +345,7 @@ static NOINLINE int finish_plain(struct hy_graph *g, struct hy_batch *batch)
 }
 
 /*
- * As end_outermost() does, of a log whose count was 0 all the time.  What is
+ * As end_outermost() does, of a log whose counts were 0 all the time.  What is
  * left to do, operators that have more to say too, sets `left`.
  */
 static ALWAYS_INLINE int end_plain(struct hy_graph *g, struct hy_batch *batch)
@@ -356,6 +356,7 @@ static ALWAYS_INLINE int end_plain(struct hy_graph *g, struct hy_batch *batch)
 	g->busy = BUSY_DRAINING;
 	g->pass = batch->pass;
 	g->bare_at = batch->log.bare;
+	batch->log.coalesced = 0;
 	hy_flush_bare(g, batch->log.bare, end);
 	/* A subscriber may have had a batch, which is the spare one now. */
 	if (unlikely(hy_anything_left(g) || g->spare_batch))

@@ -254,6 +254,18 @@ static NOINLINE int write_watched(struct hy_graph *g, struct hy_cell *c,
 	return write_now(g, c, type, word, hy_watched());
 }
 
+/* The same cell once more; a loop may write it often. */
+static bool write_again(struct hy_graph *g, struct hy_cell *c, uint64_t word)
+{
+	struct hy_bare *last = hy_log_last_bare(g, c);
+
+	if (!last)
+		return false;
+	last->word = word;
+	g->solo.batches->log.coalesced++;
+	return true;
+}
+
 /* A write in a batch that is more than one to a log with room for it. */
 static int log_write(struct hy_graph *g, struct hy_cell *c, uint64_t word,
 		     bool *ret_done)
@@ -265,6 +277,8 @@ static int log_write(struct hy_graph *g, struct hy_cell *c, uint64_t word,
 		return hy_log_grow_bare(g) && hy_log_add_bare(g, c, word)
 			       ? 0
 			       : -ENOMEM;
+	if (g->busy & BUSY_BARE && write_again(g, c, word))
+		return 0;
 	*ret_done = hy_log_put_plain(g, &g->solo.batches->log, c, word);
 	return 0;
 }
@@ -396,6 +410,19 @@ int hyphae_cell_fail(struct hyphae_cell *handle, int code, const char *message)
 
 /* ---- read ---------------------------------------------------------------- */
 
+/* What waits for it is what was written last. */
+static bool read_bare(struct hy_graph *g, const struct hy_cell *c,
+		      uint64_t *ret_word)
+{
+	const struct hy_bare *last = NULL;
+
+	if (g->busy & BUSY_BARE)
+		last = hy_log_last_bare(g, c);
+	if (last)
+		*ret_word = last->word;
+	return last;
+}
+
 /*
  * What this thread sees in a cell: the value's word (with a reference on its
  * box), or an error code.  The lock is held.
@@ -410,6 +437,8 @@ static int read_locked(struct hy_graph *g, struct hy_cell *c,
 		return -ENODATA;
 	/* Who is called again for it sees what the others were computed from. */
 	if (c->flags & F_PENDING && !hy_guarded(g) && !hy_tracks(g)) {
+		if (read_bare(g, c, ret_word))
+			return 0;
 		batch = hy_batch_of(g);
 		if (batch)
 			entry = hy_log_find(&batch->log, c);

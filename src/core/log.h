@@ -67,9 +67,18 @@ static inline void hy_log_bare_room(struct hy_graph *g, struct hy_log *log)
 static inline void hy_log_close_bare(struct hy_graph *g, struct hy_log *log)
 {
 	log->count = (size_t)(g->bare_at - log->bare);
-	log->writes = log->count;
+	log->writes = log->count + log->coalesced;
 	log->is_bare = true;
 	hy_busy(g, 0, BUSY_BARE);
+}
+
+/* BUSY_BARE: what was written last, if it is the cell's; or NULL. */
+static inline struct hy_bare *hy_log_last_bare(struct hy_graph *g,
+					       const struct hy_cell *c)
+{
+	if (g->bare_at == g->solo.batches->log.bare || g->bare_at[-1].cell != c)
+		return NULL;
+	return g->bare_at - 1;
 }
 
 /* Room for one more; false without memory. */

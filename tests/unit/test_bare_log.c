@@ -214,6 +214,34 @@ static void written_twice(struct bed *bed)
 	assert_int_equal(held(bed->cells[3]), 31);
 }
 
+/* And read: the last write is at hand, and the log still bare. */
+static void written_in_a_loop(struct bed *bed)
+{
+	int i;
+
+	for (i = 0; i < 5; i++) {
+		assert_int_equal(hyphae_int64_set(bed->cells[5], 50 + i), 0);
+		assert_int_equal(held(bed->cells[5]), 50 + i);
+		assert_int_equal(hyphae_int64_set(bed->cells[2], 20 + i), 0);
+	}
+	assert_int_equal(hyphae_batch_end(bed->graph), 0);
+	expect_told(bed, 3, 10, 11, 24);
+	assert_int_equal(held(bed->cells[5]), 54);
+}
+
+static void last_again(struct bed *bed)
+{
+	int i;
+
+	for (i = 0; i < 5; i++) {
+		assert_int_equal(hyphae_int64_set(bed->cells[2], 20 + i), 0);
+		assert_int_equal(held(bed->cells[2]), 20 + i);
+	}
+	assert_false(has_cold_part(bed->cells[2]));
+	assert_int_equal(hyphae_batch_end(bed->graph), 0);
+	expect_told(bed, 3, 10, 11, 24);
+}
+
 static void read_inside(struct bed *bed)
 {
 	assert_int_equal(held(bed->cells[1]), 11);
@@ -318,6 +346,8 @@ static void run(void (*step)(struct bed *bed), bool memory)
 	}
 CASE(no_more_to_it, true)
 CASE(written_twice, false)
+CASE(written_in_a_loop, false)
+CASE(last_again, true)
 CASE(read_inside, false)
 CASE(released_inside, false)
 CASE(ends_inside, true)
@@ -437,7 +467,7 @@ static void posted_meanwhile(void **state)
 	for (n = 0; n < 2; n++) {
 		begin_with_some(&bed);
 		hy_alloc_fail_after(n);
-		assert_int_equal(held(bed.cells[BEFORE]), 10 + BEFORE);
+		assert_int_equal(held(bed.cells[0]), 10);
 		hy_alloc_fail_after(0);
 		assert_int_equal(has_cold_part(bed.cells[BEFORE]), !n);
 		assert_int_equal(hyphae_cell_post(bed.cells[BEFORE],
@@ -516,6 +546,45 @@ static void batch_within_its_end(void **state)
 	done(&bed);
 }
 
+static int leave_open(const struct hyphae_signal *signal, void *ctx)
+{
+	struct bed *bed = ctx;
+
+	if (*(const int64_t *)signal->value == 1)
+		hyphae_batch_begin(bed->graph);
+	return 0;
+}
+
+/* A batch that a subscriber opened is bare from where it has settled. */
+static void two_batches_in_turn(void **state)
+{
+	struct bed bed;
+
+	(void)state;
+	make(&bed, MANY);
+	hyphae_subscribe_with(bed.cells[0], leave_open, &bed, NULL,
+			      HYPHAE_SKIP_INITIAL);
+	listen(&bed, 1);
+	hyphae_batch_begin(bed.graph);
+	hyphae_int64_set(bed.cells[0], 1);
+	assert_int_equal(hyphae_batch_end(bed.graph), 0);
+	hyphae_int64_set(bed.cells[1], 2);
+	expect_told(&bed, 0);
+	assert_int_equal(hyphae_settle(bed.graph), 0);
+	expect_told(&bed, 1, 2);
+	hyphae_int64_set(bed.cells[1], 3);
+	assert_int_equal(hyphae_batch_end(bed.graph), 0);
+	expect_told(&bed, 2, 2, 3);
+	/* The next is the first one's again. */
+	hyphae_batch_begin(bed.graph);
+	hyphae_int64_set(bed.cells[1], 4);
+	hyphae_int64_set(bed.cells[2], 5);
+	assert_int_equal(hyphae_batch_end(bed.graph), 0);
+	expect_told(&bed, 3, 2, 3, 4);
+	assert_int_equal(held(bed.cells[2]), 5);
+	done(&bed);
+}
+
 static void nested_begin(void **state)
 {
 	struct bed bed;
@@ -540,6 +609,8 @@ int main(void)
 		cmocka_unit_test(one_wave),
 		cmocka_unit_test(test_no_more_to_it),
 		cmocka_unit_test(test_written_twice),
+		cmocka_unit_test(test_written_in_a_loop),
+		cmocka_unit_test(test_last_again),
 		cmocka_unit_test(test_read_inside),
 		cmocka_unit_test(test_released_inside),
 		cmocka_unit_test(test_ends_inside),
@@ -552,6 +623,7 @@ int main(void)
 		cmocka_unit_test(completed_meanwhile),
 		cmocka_unit_test(ended_by_a_post),
 		cmocka_unit_test(batch_within_its_end),
+		cmocka_unit_test(two_batches_in_turn),
 		cmocka_unit_test(nested_begin),
 	};
 
