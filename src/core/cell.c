@@ -44,18 +44,39 @@ static struct hyphae_cell *source_new(struct hy_graph *g,
 	return handle;
 }
 
-/* A value that is a word, of a type that is one of ours. */
-static inline struct hyphae_cell *new_plain(struct hyphae_graph *graph,
-					    const struct hyphae_type *type,
-					    uint64_t word, const char *site)
+static NOINLINE struct hyphae_cell *new_slowly(struct hyphae_graph *graph,
+					       const struct hyphae_type *type,
+					       uint64_t word, const char *site)
 {
 	struct hy_graph *g = hy_graph(graph);
 
-	if (unlikely(!g)) {
+	if (!g) {
 		errno = -hy_bad_handle(graph);
 		return NULL;
 	}
 	return source_new(g, type, word, 0, site);
+}
+
+/* Without a lock, and without a block on the heap for each cell. */
+#define ONE_THREAD (HYPHAE_SINGLE_THREAD | HYPHAE_HEAP_CELLS)
+
+/* A value that is a word, of a type of ours that has no function for it. */
+static ALWAYS_INLINE struct hyphae_cell *
+new_plain(struct hyphae_graph *graph, const struct hyphae_type *type,
+	  uint64_t word, const char *site)
+{
+	struct hy_graph *g = hy_graph(graph);
+	const struct hy_label *label;
+	struct hy_cell *c;
+
+	if (unlikely(!g || (g->flags & ONE_THREAD) != HYPHAE_SINGLE_THREAD ||
+		     hy_self.scope) ||
+	    !(label = hy_cell_ready(g, HY_CHUNK_SOURCE, site)))
+		return new_slowly(graph, type, word, site);
+	c = hy_cell_take(g, HY_CHUNK_SOURCE, type, label, 0);
+	store_relaxed(&c->word, word);
+	store_relaxed(&c->height, 0);
+	return hy_cell_hand_out(c, hy_id_take(g), false, hy_source_name);
 }
 
 struct hyphae_cell *hyphae_cell_new_at(struct hyphae_graph *graph,
@@ -117,7 +138,8 @@ struct hyphae_cell *hyphae_cell_ref(struct hyphae_cell *handle)
 	return result;
 }
 
-static inline int unref(struct hy_graph *g, struct hy_cell *c)
+/* Give back the user's reference, with the lock. */
+static int unref(struct hy_graph *g, struct hy_cell *c)
 {
 	uint32_t *users = hy_users(c);
 
@@ -130,11 +152,15 @@ static inline int unref(struct hy_graph *g, struct hy_cell *c)
 	return 0;
 }
 
-static NOINLINE int unref_shared(struct hy_graph *g, struct hy_cell *c,
-				 const struct hyphae_cell *handle)
+static NOINLINE int unref_slowly(struct hyphae_cell *handle)
 {
+	struct hy_cell *c = hy_cell(handle);
+	struct hy_graph *g;
 	int r;
 
+	if (!c)
+		return handle ? -ESTALE : 0;
+	g = hy_graph_of(c);
 	hy_lock(g);
 	r = hy_cell(handle) ? unref(g, c) : -ESTALE;
 	hy_unlock(g);
@@ -144,14 +170,10 @@ static NOINLINE int unref_shared(struct hy_graph *g, struct hy_cell *c,
 int hyphae_cell_unref(struct hyphae_cell *handle)
 {
 	struct hy_cell *c = hy_cell(handle);
-	struct hy_graph *g;
 
-	if (!handle)
-		return 0;
-	if (!c)
-		return -ESTALE;
-	g = hy_graph_of(c);
-	return hy_shared(g) ? unref_shared(g, c, handle) : unref(g, c);
+	return likely(c && hy_goes_quietly(hy_graph_of(c), c))
+		       ? hy_cell_go(hy_graph_of(c), c)
+		       : unref_slowly(handle);
 }
 
 struct hyphae_cell *hy_cell_keep(struct hyphae_cell *handle)

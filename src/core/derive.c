@@ -66,12 +66,13 @@ static void discard(struct hy_graph *g, struct hy_derived *d)
 		hy_box_put(g, c->type, hy_box_of(c->word));
 	hy_box_free_spares(c);
 	hy_error_unref(hy_error_of(c));
+	hy_error_put_in(c, NULL);
 	if (c->flags & F_NARY)
 		hy_fan_in_free(g, d);
 	g->nsignals -= (c->flags & F_SIGNALS) != 0;
 	g->nlazy -= (c->flags & F_LAZY) != 0;
 	g->ncells--;
-	hy_label_end(g, c); /* and nothing of the user's */
+	hy_label_free(hy_label_of(c)); /* and nothing of the user's */
 	hy_slot_free(g, d);
 }
 

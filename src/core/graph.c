@@ -5,6 +5,7 @@
 #include "base/options.h"
 #include "core/data.h"
 #include "core/drain.h"
+#include "core/label.h"
 #include "core/log.h"
 #include "core/post.h"
 #include "core/queue.h"
@@ -38,6 +39,7 @@ static void graph_init(struct hy_graph *g,
 	g->lazy = options->flags & HYPHAE_LAZY;
 	g->signal.message = "";
 	g->wave_limit = options->wave_limit ? options->wave_limit : WAVE_LIMIT;
+	hy_labels_begin();
 	g->dead_cells_end = &g->dead_cells;
 	g->dead_subs_end = &g->dead_subs;
 	if (hy_shared(g))
@@ -183,6 +185,7 @@ int hyphae_graph_free(struct hyphae_graph *handle)
 		return -EBUSY;
 	}
 	g->freeing = true;
+	g->id_next = g->id_end; /* nothing is ready to be made */
 	hy_posts_close(g);
 	end_everything(g);
 	hy_reap(g);

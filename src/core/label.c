@@ -11,35 +11,23 @@
  * the table has an end: cells of more sites than it has room for have labels
  * of their own.
  */
-#define SITES 4096
-#define STEPS 8 /* how far to look for a place */
+#define STEPS HY_LABEL_STEPS
 
-struct shared {
-	struct hy_label label;
-	char no_text[8];
-};
-
-static struct shared shared[SITES + STEPS];
+struct hy_shared_label hy_shared_labels[HY_LABEL_SITES + STEPS];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-static bool is_shared(const struct hy_label *label)
+void hy_labels_begin(void)
 {
-	return (uintptr_t)label - (uintptr_t)shared < sizeof(shared);
-}
+	const char **site = &hy_shared_labels[0].label.site;
 
-/* Its first place; the next ones are those behind it. */
-static struct shared *place_of(const char *site)
-{
-	uint64_t hash = (uintptr_t)site * 0x9e3779b97f4a7c15u;
-
-	return &shared[hash >> 52];
+	if (unlikely(!load_acquire(site)))
+		store_release(site, "");
 }
-_Static_assert(SITES == 1 << (64 - 52), "as many as the hash has values");
 
 /* NULL: the table has no place for it. */
 static NOINLINE struct hy_label *share(const char *site)
 {
-	struct shared *at = place_of(site), *end = at + STEPS;
+	struct hy_shared_label *at = hy_label_place(site), *end = at + STEPS;
 
 	pthread_mutex_lock(&lock);
 	while (at < end && at->label.site && at->label.site != site)
@@ -53,7 +41,7 @@ static NOINLINE struct hy_label *share(const char *site)
 
 static inline struct hy_label *shared_label(const char *site)
 {
-	struct shared *at = place_of(site), *end = at + STEPS;
+	struct hy_shared_label *at = hy_label_place(site), *end = at + STEPS;
 
 	for (; at < end; at++) {
 		const char *here = load_acquire(&at->label.site);
@@ -72,20 +60,17 @@ static void use(struct hy_cell *c, struct hy_label *label)
 	store_release(&c->name, (const char *)(label + 1));
 }
 
-bool hy_label_find(struct hy_graph *g, struct hy_cell *c, const char *site)
+struct hy_label *hy_label_find(struct hy_graph *g, const char *site)
 {
-	struct hy_label *label = shared_label(site ? site : "");
+	struct hy_label *label = shared_label(site);
 
-	if (likely(label != NULL)) {
-		g->last_label = label;
-	} else {
+	if (unlikely(!label)) {
 		label = hy_label_new(g, "", 0);
-		if (!label)
-			return false;
-		label->site = site ? site : "";
+		if (label)
+			label->site = site;
 	}
-	use(c, label);
-	return true;
+	hy_touch_text(site);
+	return label;
 }
 
 struct hy_label *hy_label_new(struct hy_graph *g, const char *name,
@@ -107,7 +92,7 @@ struct hy_label *hy_label_new(struct hy_graph *g, const char *name,
 /* Neither the table's nor a part of the cold part. */
 static bool is_own(const struct hy_label *label)
 {
-	return !is_shared(label) &&
+	return !hy_label_is_shared(label) &&
 	       (!label->cold || label != &label->cold->label);
 }
 
@@ -131,7 +116,7 @@ struct hy_cold *hy_cold_new(struct hy_cell *c, struct hy_region *region,
 	if (!cold)
 		return NULL;
 	cold->label = (struct hy_label){cold, label->site};
-	if (is_shared(label))
+	if (hy_label_is_shared(label))
 		use(c, &cold->label);
 	else
 		label->cold = cold;
@@ -142,7 +127,7 @@ void hy_label_free(struct hy_label *label)
 {
 	struct hy_cold *cold = label->cold;
 
-	if (likely(is_shared(label)))
+	if (likely(hy_label_is_shared(label)))
 		return;
 	if (is_own(label))
 		hy_free(label);

@@ -14,28 +14,48 @@
 
 #include "core/types.h"
 
-/* A label for a new cell; false: no memory. */
-bool hy_label_find(struct hy_graph *g, struct hy_cell *c, const char *site);
+/* One of the table, of those that cells of one site share. */
+struct hy_shared_label {
+	struct hy_label label;
+	char no_text[8];
+};
+#define HY_LABEL_SITE_BITS 12
+#define HY_LABEL_SITES (1 << HY_LABEL_SITE_BITS)
+#define HY_LABEL_STEPS 8 /* how far to look for a place */
+extern struct hy_shared_label hy_shared_labels[HY_LABEL_SITES + HY_LABEL_STEPS]
+	__attribute__((visibility("hidden")));
+
+/*
+ * The first place of a site's label; the next ones are those behind it.  That
+ * of NULL, which is no site, is taken before there is a graph.
+ */
+static inline struct hy_shared_label *hy_label_place(const char *site)
+{
+	uint64_t hash = (uintptr_t)site * 0x9e3779b97f4a7c15u;
+
+	return &hy_shared_labels[hash >> (64 - HY_LABEL_SITE_BITS)];
+}
+void hy_labels_begin(void);
+
+/* It has no cold part, and nothing of it is to be freed. */
+static inline bool hy_label_is_shared(const struct hy_label *label)
+{
+	return likely((uintptr_t)label - (uintptr_t)hy_shared_labels <
+		      sizeof(hy_shared_labels));
+}
+
+/*
+ * Tracers cannot read a page that was never touched, and most texts lie in the
+ * user's read-only data.
+ */
+static inline void hy_touch_text(const char *text)
+{
+	(void)*(const volatile char *)text;
+}
+
+/* A label for a new cell, the site's or its own; NULL: no memory. */
+struct hy_label *hy_label_find(struct hy_graph *g, const char *site);
 void hy_label_free(struct hy_label *label);
-
-static inline bool hy_label_begin(struct hy_graph *g, struct hy_cell *c,
-				  const char *site)
-{
-	struct hy_label *last = g->last_label;
-
-	if (unlikely(!last || last->site != site))
-		return hy_label_find(g, c, site);
-	store_relaxed(&c->name, (const char *)(last + 1));
-	return true;
-}
-
-static inline void hy_label_end(struct hy_graph *g, struct hy_cell *c)
-{
-	struct hy_label *label = hy_label_of(c);
-
-	if (unlikely(label != g->last_label))
-		hy_label_free(label);
-}
 
 /* One with a name; whoever gets it frees it by hy_free().  NULL: no memory. */
 struct hy_label *hy_label_new(struct hy_graph *g, const char *name,
@@ -66,10 +86,11 @@ static inline struct hy_cold *hy_cold_made(struct hy_cell *c)
 /* Where a derived cell has it, which can always fail. */
 static inline struct hy_error **hy_error_place(const struct hy_derived *d)
 {
-	struct hy_chunk *chunk = hy_chunk_of(d);
+	size_t place = (uintptr_t)d % HY_CHUNK_BYTES >> HY_DERIVED_SHIFT;
 
-	return (struct hy_error **)((char *)chunk + chunk->errors_at) +
-	       hy_place_of(&d->cell);
+	return (struct hy_error **)((char *)hy_chunk_of(d) +
+				    HY_DERIVED_ERRORS) +
+	       place;
 }
 
 /* NULL unless F_ERROR is set. */

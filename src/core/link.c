@@ -106,6 +106,7 @@ bool hy_fan_in_make(struct hy_graph *g, struct hy_derived *d, uint32_t count,
 {
 	struct hy_fan_in *in = fan_in_new(g, d, count, capacity);
 
+	d->fan_in = NULL;
 	if (in)
 		fan_in_take(d, in);
 	return in;
@@ -178,21 +179,10 @@ void hy_fan_in_begin(struct hy_derived *d, uint32_t i)
 void hy_edge_link(struct hy_graph *g, struct hy_edge *e,
 		  struct hy_derived *owner, struct hy_cell *input)
 {
-	e->owner = owner;
-	e->input = input;
-	e->next = NULL;
-	if (input->deps) {
-		e->prev = input->deps->prev;
-		e->prev->next = e;
-		input->deps->prev = e;
-	} else {
-		e->prev = e;
-		input->deps = e;
-	}
+	hy_edge_put_in(g, e, owner, input);
 	if (owner->cell.flags & F_SIGNALS && !(owner->op->flags & OP_BLIND))
 		hy_flags_set(input, F_TELLS, 0);
 	input->refs++;
-	g->nedges++;
 	hy_targeted(g, input);
 }
 

@@ -66,7 +66,29 @@ static inline void hy_news_clear(struct hy_derived *d)
 		hy_news_remove(d, i);
 }
 
-/* Put the edge into the input's list; takes a reference.  Never fails. */
+/* Put the edge behind the last in the input's list; nothing else. */
+static inline void hy_edge_put_in(struct hy_graph *g, struct hy_edge *e,
+				  struct hy_derived *owner,
+				  struct hy_cell *input)
+{
+	struct hy_edge *first = input->deps, *last;
+
+	e->owner = owner;
+	e->input = input;
+	e->next = NULL;
+	if (first) {
+		last = first->prev;
+		last->next = e;
+		first->prev = e;
+	} else {
+		last = e;
+		input->deps = e;
+	}
+	e->prev = last;
+	g->nedges++;
+}
+
+/* Have the owner follow the input; takes a reference.  Never fails. */
 void hy_edge_link(struct hy_graph *g, struct hy_edge *e,
 		  struct hy_derived *owner, struct hy_cell *input);
 

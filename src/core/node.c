@@ -8,6 +8,8 @@
 #include "core/slab.h"
 #include "core/value.h"
 
+const char hy_source_name[] = "source";
+
 /*
  * What a cell has on the heap from the beginning: a block that stands for all
  * of it (HYPHAE_HEAP_CELLS), or the list of its boxes.
@@ -25,25 +27,48 @@ static bool begin_cold(struct hy_graph *g, struct hy_cell *c,
 	return hy_cold_new(c, g->region, bytes);
 }
 
+/* Of any kind, and what there is none of is fetched. */
+static NOINLINE void *cell_slot(struct hy_graph *g, enum hy_chunk_kind kind,
+				const struct hyphae_type *type,
+				const char *site, uint32_t flags)
+{
+	struct hy_label *label;
+	struct hy_cell *c;
+
+	if (!hy_slot_open(g, kind))
+		return NULL;
+	label = hy_label_find(g, site ? site : "");
+	if (!label)
+		return NULL;
+	if (!hy_has_id(g))
+		hy_ids_fetch(g);
+	hy_touch_text(hy_source_name);
+	c = hy_cell_take(g, kind, type, label, flags);
+	if (begin_cold(g, c, kind))
+		return c;
+	g->ncells--;
+	hy_label_free(label);
+	hy_slot_free(g, c);
+	return NULL;
+}
+
 void *hy_cell_slot(struct hy_graph *g, enum hy_chunk_kind kind,
 		   const struct hyphae_type *type, const char *site)
 {
-	struct hy_cell *c = hy_slot_new(g, kind);
+	const struct hy_label *label = hy_cell_ready(g, kind, site);
+	uint32_t flags = hy_type_flags(type);
+	struct hy_cell *c;
 
-	if (!c)
+	if (likely(label && !(flags & F_BOXED) &&
+		   !(g->flags & HYPHAE_HEAP_CELLS)))
+		c = hy_cell_take(g, kind, type, label, flags);
+	else
+		c = cell_slot(g, kind, type, site, flags);
+	if (unlikely(!c))
 		return NULL;
-	if (hy_label_begin(g, c, site)) {
-		store_relaxed(&c->flags, hy_type_flags(type));
-		if (begin_cold(g, c, kind)) {
-			store_relaxed(&c->type, type);
-			c->refs = 1;
-			g->ncells++;
-			return c;
-		}
-		hy_label_end(g, c);
-	}
-	hy_slot_free(g, c);
-	return NULL;
+	store_relaxed(&c->word, 0);
+	store_relaxed(&c->height, 0);
+	return c;
 }
 
 static NOINLINE uint64_t more_bytes(struct hy_cell *c)
@@ -68,31 +93,23 @@ uint64_t hy_cell_bytes(struct hy_cell *c)
 		       : more_bytes(c);
 }
 
-/*
- * Tracers cannot read a page that was never touched, and these strings lie in
- * the user's read-only data.
- */
-static void touch_text(const char *text)
+HY_FRAME struct hyphae_cell *hy_cell_told(struct hy_cell *c, const char *op,
+					  uint64_t bytes,
+					  struct hyphae_cell *handle)
 {
-	(void)*(const volatile char *)text;
-}
-
-static HY_FRAME void probe_create(struct hy_cell *c, const char *op,
-				  uint64_t bytes)
-{
-	hy_probe_cell_create(c->id, op, bytes, c->type->name, hy_site_of(c),
-			     c->name);
+	hy_probe_cell_create(c, op, bytes, c->type, c->name);
+	return handle;
 }
 
 struct hyphae_cell *hy_cell_made(struct hy_graph *g, struct hy_cell *c,
 				 bool hidden)
 {
+	const char *op = hy_op_name(c);
+
 	/* The id is what makes it visible, to tools as well. */
 	store_release(&c->id, hy_id_new(g));
 	*hy_users(c) = hidden || !hy_scope_add_cell(g, c);
-	touch_text(hy_site_of(c));
-	touch_text(c->type->name);
-	touch_text(hy_op_name(c));
-	probe_create(c, hy_op_name(c), hy_cell_bytes(c));
-	return hy_cell_handle(c);
+	hy_touch_text(c->type->name);
+	hy_touch_text(op);
+	return hy_cell_told(c, op, hy_cell_bytes(c), hy_cell_handle(c));
 }

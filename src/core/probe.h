@@ -165,12 +165,19 @@ extern uint16_t hyphae_watch_semaphore __attribute__((visibility("hidden")));
 #define hy_probe_pass(graph, pass) hy_probe_2(pass, ARG(graph), ARG(pass))
 #define hy_probe_pass_done(graph, pass, fires, refires) \
 	hy_probe_4(pass_done, ARG(graph), ARG(pass), ARG(fires), ARG(refires))
-#define hy_probe_cell_create(cell, op, bytes, type, site, name)            \
-	hy_probe_6(cell_create, ARG(cell), TEXT(op), ARG(bytes), TEXT(type),\
-		   TEXT(site), TEXT(name))
-#define hy_probe_cell_destroy(cell, op, bytes, type, site, name)            \
-	hy_probe_6(cell_destroy, ARG(cell), TEXT(op), ARG(bytes), TEXT(type),\
-		   TEXT(site), TEXT(name))
+/* `text` is the name, in front of which lies the site. */
+#define hy_probe_of_cell(probe, c_, op_, bytes_, t_, text_)                    \
+	__asm__ volatile(SITE(probe, FIELD(c, id) 8@%[op] 8@%[bytes]           \
+			      FIELD(t, tname) FIELD(text, site)                \
+			      FIELD(c, name))                                  \
+			 :                                                     \
+			 : CELL(c_), [op] "r"(op_),                            \
+			   [bytes] "nr"((uint64_t)(bytes_)), [t] "r"(t_),      \
+			   [tname] AT(hyphae_type, name), [text] "r"(text_),   \
+			   [site] "i"((long)offsetof(struct hy_label, site) -  \
+				      (long)sizeof(struct hy_label)))
+#define hy_probe_cell_create(...) hy_probe_of_cell(cell_create, __VA_ARGS__)
+#define hy_probe_cell_destroy(...) hy_probe_of_cell(cell_destroy, __VA_ARGS__)
 #define hy_probe_cell_name(cell, name) \
 	hy_probe_2(cell_name, ARG(cell), TEXT(name))
 /* code is signed. */

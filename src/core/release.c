@@ -52,16 +52,7 @@ void hy_edge_unlink(struct hy_graph *g, struct hy_edge *e)
 {
 	struct hy_cell *input = e->input;
 
-	if (e->next)
-		e->next->prev = e->prev;
-	else
-		input->deps->prev = e->prev; /* e was the tail (I1) */
-	if (input->deps == e)
-		input->deps = e->next;
-	else
-		e->prev->next = e->next;
-	e->input = NULL;
-	g->nedges--;
+	hy_edge_take_out(g, e, input);
 	hy_untargeted(g, input);
 }
 
@@ -129,26 +120,10 @@ void hy_cut_end(struct hy_graph *g, struct hy_cut *from)
 	}
 }
 
-static inline void sub_unlink(struct hy_graph *g, struct hy_sub *s)
-{
-	struct hy_cell *c = s->cell;
-
-	if (s->next)
-		s->next->prev = s->prev;
-	else
-		c->subs->prev = s->prev;
-	if (c->subs == s)
-		c->subs = s->next;
-	else
-		s->prev->next = s->next;
-	if (!c->subs)
-		g->nsubscribed--;
-}
-
 static void sub_release(struct hy_graph *g, struct hy_sub *s)
 {
 	if (!g->freeing)
-		sub_unlink(g, s);
+		hy_sub_take_out(g, s);
 	if (s->flags & SUB_EXTRA)
 		hy_extra_done(g, s);
 	hy_sub_drop(g, s);
@@ -163,18 +138,24 @@ void hy_sub_give_back(struct hy_graph *g, struct hy_sub *s)
 		hy_sub_end(g, s);
 		return;
 	}
-	sub_unlink(g, s);
+	hy_sub_take_out(g, s);
 	hy_untargeted(g, s->cell);
 	g->nsubs--;
 	hy_cell_put(g, s->cell);
 	hy_slot_free(g, s);
 }
 
-static HY_FRAME void probe_destroy(struct hy_cell *c, const char *op,
-				   uint64_t bytes)
+HY_FRAME int hy_cell_vanish(struct hy_graph *g, struct hy_cell *c,
+			    const char *op, uint64_t bytes,
+			    enum hy_chunk_kind kind)
 {
-	hy_probe_cell_destroy(c->id, op, bytes, c->type->name, hy_site_of(c),
-			      c->name);
+	hy_probe_cell_destroy(c, op, bytes, c->type, c->name);
+	HY_FRAME_END();
+	if (likely(kind)) {
+		g->ncells--;
+		hy_slot_push(g, c, kind);
+	}
+	return 0;
 }
 
 static void cell_release(struct hy_graph *g, struct hy_cell *c)
@@ -182,7 +163,7 @@ static void cell_release(struct hy_graph *g, struct hy_cell *c)
 	struct hy_cold *cold = hy_cold_of(c);
 	uint32_t flags = c->flags;
 
-	probe_destroy(c, hy_op_name(c), hy_cell_bytes(c));
+	hy_cell_vanish(g, c, hy_op_name(c), hy_cell_bytes(c), 0);
 	if (c->flags & F_DERIVED) {
 		hy_unlink_inputs(g, hy_derived_of(c));
 		if (hy_derived_of(c)->op->free)
@@ -196,19 +177,21 @@ static void cell_release(struct hy_graph *g, struct hy_cell *c)
 		if (flags & F_BOXED && c->word)
 			hy_box_put(g, c->type, hy_box_of(c->word));
 	}
-	if (unlikely(flags & F_ERROR))
+	if (unlikely(flags & F_ERROR)) {
 		hy_error_unref(hy_error_of(c));
+		hy_error_put_in(c, NULL);
+	}
 	if (unlikely(cold != NULL)) {
 		hy_box_free_spares(c);
 		hy_owned_drop(g, cold->owned);
 	}
-	hy_label_end(g, c);
+	hy_label_free(hy_label_of(c));
 	g->ncells--;
 	hy_slot_free(g, c);
 }
 
 /* Nothing of the user's is called, and nothing else hangs on it. */
-static bool goes_quietly(const struct hy_cell *c)
+static bool calls_nothing(const struct hy_cell *c)
 {
 	const struct hy_cold *cold = hy_cold_of(c);
 
@@ -220,7 +203,7 @@ static bool goes_quietly(const struct hy_cell *c)
 
 void hy_cell_give_back(struct hy_graph *g, struct hy_cell *c)
 {
-	if (!hy_drained(g) && goes_quietly(c)) {
+	if (!hy_drained(g) && calls_nothing(c)) {
 		c->refs = 0;
 		hy_flags_set(c, F_DEAD, 0);
 		cell_release(g, c);

@@ -10,6 +10,7 @@
 #ifndef HY_RELEASE_H
 #define HY_RELEASE_H
 
+#include "core/node.h"
 #include "core/types.h"
 
 /* With the lock held. */
@@ -38,7 +39,25 @@ void hy_sub_end(struct hy_graph *g, struct hy_sub *s);
 void hy_sub_give_back(struct hy_graph *g, struct hy_sub *s);
 void hy_sub_bury(struct hy_graph *g, struct hy_sub *s);
 
-/* Take a linked edge out of its input's list; the reference is left over. */
+/* Take a linked edge out of the list of `input`, which is its input. */
+static inline void hy_edge_take_out(struct hy_graph *g, struct hy_edge *e,
+				    struct hy_cell *input)
+{
+	struct hy_edge *next = e->next, *prev = e->prev;
+
+	if (next)
+		next->prev = prev;
+	else
+		input->deps->prev = prev; /* e was the tail (I1) */
+	if (input->deps == e)
+		input->deps = next;
+	else
+		prev->next = next;
+	e->input = NULL;
+	g->nedges--;
+}
+
+/* The same, and the input knows; the reference is left over. */
 void hy_edge_unlink(struct hy_graph *g, struct hy_edge *e);
 
 /* Let go of all inputs: of a cell that ended, or that is released. */
@@ -58,6 +77,102 @@ void hy_cut_end(struct hy_graph *g, struct hy_cut *from);
 
 /* As the drainer, between waves; stops when there is something to compute. */
 void hy_reap(struct hy_graph *g);
+
+/* ---- the short way -------------------------------------------------------- */
+
+/* What sees to more than the cell's slot, or to another cell. */
+#define F_LOUD                                                                 \
+	(F_DEAD | F_BOXED | F_NARY | F_ERROR | F_QUEUED | F_PENDING |          \
+	 F_SIGNALS | F_LAZY | F_HOOKS)
+
+/* It has one input, which stays, and does not mind. */
+static inline bool hy_leaves_quietly(const struct hy_derived *d)
+{
+	const struct hy_cell *input = d->one.input;
+
+	return likely(!d->op->free) && likely(input != NULL) &&
+	       likely(input->refs > 1) &&
+	       likely(!(input->flags & (F_DEAD | F_LAZY | F_HOOKS)));
+}
+
+/*
+ * The user has the only reference, nobody propagates, and nothing has to be
+ * given up but the slot and the place in the input's list.
+ */
+static ALWAYS_INLINE bool hy_goes_quietly(const struct hy_graph *g,
+					  struct hy_cell *c)
+{
+	if (unlikely(g->busy & (BUSY_SHARED | BUSY_DRAINING)) ||
+	    unlikely(c->flags & F_LOUD) || unlikely(c->refs != 1) ||
+	    !hy_label_is_shared(hy_label_of(c)))
+		return false;
+	if (c->flags & F_DERIVED)
+		return likely(*hy_users_of_derived(c)) &&
+		       hy_leaves_quietly(hy_derived_of(c));
+	return likely(*hy_users_of_source(c));
+}
+
+/*
+ * The probe, and then, unless `kind` is 0, the slot: nothing else is left of
+ * the cell.  Returns 0.
+ */
+int hy_cell_vanish(struct hy_graph *g, struct hy_cell *c, const char *op,
+		   uint64_t bytes, enum hy_chunk_kind kind);
+
+/* It goes quietly: let it.  Returns 0. */
+static ALWAYS_INLINE int hy_cell_go(struct hy_graph *g, struct hy_cell *c)
+{
+	struct hy_derived *d = hy_derived_of(c);
+
+	if (c->flags & F_DERIVED) {
+		struct hy_cell *input = d->one.input;
+
+		hy_edge_take_out(g, &d->one, input);
+		/* One by one: they are read so, too. */
+		store_relaxed(&input->targets, input->targets - 1);
+		input->refs--;
+		return hy_cell_vanish(g, c, d->op->name, hy_slot_bytes(true),
+				      HY_CHUNK_DERIVED);
+	}
+	return hy_cell_vanish(g, c, hy_source_name, hy_slot_bytes(false),
+			      HY_CHUNK_SOURCE);
+}
+
+/* Take it out of its cell's list. */
+static inline void hy_sub_take_out(struct hy_graph *g, struct hy_sub *s)
+{
+	struct hy_sub *next = s->next, *prev = s->prev;
+	struct hy_cell *c = s->cell;
+
+	if (next)
+		next->prev = prev;
+	else
+		c->subs->prev = prev;
+	if (c->subs != s)
+		prev->next = next;
+	else if (!(c->subs = next))
+		g->nsubscribed--;
+}
+
+/* Nothing of the user's is called, and the cell stays and does not mind. */
+static inline bool hy_sub_goes_quietly(const struct hy_sub *s)
+{
+	return likely(!s->flags && !s->drop) &&
+	       !unlikely(s->cell->flags & (F_DEAD | F_LAZY | F_HOOKS)) &&
+	       likely(s->cell->refs > 1);
+}
+
+/* And nobody propagates: let it. */
+static ALWAYS_INLINE void hy_sub_go(struct hy_graph *g, struct hy_sub *s)
+{
+	struct hy_cell *c = s->cell;
+
+	hy_sub_take_out(g, s);
+	store_relaxed(&c->targets, c->targets - 1);
+	c->refs--;
+	g->nsubs--;
+	hy_slot_push(g, s, HY_CHUNK_SUBSCRIPTION);
+}
 
 static inline bool hy_has_dead(const struct hy_graph *g)
 {

@@ -23,7 +23,7 @@ struct hy_graph *hy_graphs;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct hy_chunk *free_chunks[HY_KINDS];
 static char *region, *region_end;
-static uint64_t next_id = 1;
+static uint64_t next_id;
 static uint64_t next_pass = 1;
 
 static const uint32_t slot_bytes[HY_KINDS] = {
@@ -35,50 +35,30 @@ static const uint32_t slot_bytes[HY_KINDS] = {
 	[HY_CHUNK_INPUTS] = HY_SMALL_INPUTS,
 };
 
-/* With what lies beside the slots. */
-#define SOURCE_BYTES (sizeof(struct hy_cell) + sizeof(uint32_t))
-#define DERIVED_BYTES                                                          \
-	(sizeof(struct hy_derived) + sizeof(struct hy_error *) +               \
-	 sizeof(uint32_t))
-
-#define FIT(bytes) ((HY_CHUNK_BYTES - HY_CHUNK_HEADER) / (bytes))
+#define FIT HY_CHUNK_FIT
 _Static_assert(HYPHAE_CHUNK_BYTES == HY_CHUNK_BYTES, "memory.h says so");
-_Static_assert(FIT(SOURCE_BYTES) >= HYPHAE_CHUNK_SOURCES &&
-		       FIT(DERIVED_BYTES) >= HYPHAE_CHUNK_DERIVED &&
+_Static_assert(FIT(HY_SOURCE_BYTES) >= HYPHAE_CHUNK_SOURCES &&
+		       FIT(HY_DERIVED_BYTES) >= HYPHAE_CHUNK_DERIVED &&
 		       FIT(sizeof(struct hy_sub)) >=
 			       HYPHAE_CHUNK_SUBSCRIPTIONS &&
 		       FIT(64) >= HYPHAE_CHUNK_SCOPES,
 	       "memory.h promises so many");
 
-_Static_assert((sizeof(struct hy_cell) & (sizeof(struct hy_cell) - 1)) == 0 &&
-		       (sizeof(struct hy_derived) &
-			(sizeof(struct hy_derived) - 1)) == 0,
-	       "slots are a power of two, for hy_place_of()");
-
-static bool has_cells(enum hy_chunk_kind kind)
-{
-	return kind == HY_CHUNK_SOURCE || kind == HY_CHUNK_DERIVED;
-}
-
 static void chunk_init(struct hy_chunk *chunk, enum hy_chunk_kind kind)
 {
-	uint32_t at;
-
 	chunk->kind = kind;
 	chunk->slot_bytes = slot_bytes[kind];
-	if (!has_cells(kind)) {
+	if (kind == HY_CHUNK_SOURCE) {
+		chunk->slots = FIT(HY_SOURCE_BYTES);
+		chunk->slot_shift = HY_SOURCE_SHIFT;
+		chunk->users_at = HY_SOURCE_USERS;
+	} else if (kind == HY_CHUNK_DERIVED) {
+		chunk->slots = FIT(HY_DERIVED_BYTES);
+		chunk->slot_shift = HY_DERIVED_SHIFT;
+		chunk->users_at = HY_DERIVED_USERS;
+	} else {
 		chunk->slots = (uint32_t)FIT(slot_bytes[kind]);
-		return;
 	}
-	chunk->slots = kind == HY_CHUNK_SOURCE ? FIT(SOURCE_BYTES)
-					       : FIT(DERIVED_BYTES);
-	chunk->slot_shift = (uint32_t)__builtin_ctz(chunk->slot_bytes);
-	at = HY_CHUNK_HEADER + chunk->slots * chunk->slot_bytes;
-	if (kind == HY_CHUNK_DERIVED) {
-		chunk->errors_at = at;
-		at += chunk->slots * (uint32_t)sizeof(struct hy_error *);
-	}
-	chunk->users_at = at;
 }
 
 /* From the pages of the process. */
@@ -141,72 +121,69 @@ static bool chunk_add(struct hy_graph *graph, enum hy_chunk_kind kind)
 	return true;
 }
 
-/* One that was never used; NULL: no memory. */
-static NOINLINE uint64_t *slot_open(struct hy_graph *graph,
-				    enum hy_chunk_kind kind)
-{
-	struct hy_chunk *chunk = graph->open_chunk[kind];
-	uint64_t *slot;
-
-	if (!chunk || chunk->used == chunk->slots) {
-		if (!chunk_add(graph, kind))
-			return NULL;
-		chunk = graph->open_chunk[kind];
-	}
-	slot = (uint64_t *)((char *)chunk + HY_CHUNK_HEADER +
-			    (size_t)chunk->used * chunk->slot_bytes);
-	store_release(&chunk->used, chunk->used + 1);
-	return slot;
-}
-
-/* One that is free, as it is; NULL: no memory, or the graph goes. */
-static inline uint64_t *slot_take(struct hy_graph *graph,
-				  enum hy_chunk_kind kind)
-{
-	uint64_t *slot = graph->free_slots[kind];
-
-	if (unlikely(graph->freeing))
-		return NULL;
-	if (unlikely(!slot))
-		return slot_open(graph, kind);
-	graph->free_slots[kind] = (void *)(uintptr_t)slot[1];
-	return slot;
-}
-
 /*
- * Who has a stale handle may be looking, and follow the type: the old one
- * stays until the slot has a new one.
+ * As a free slot is: what lies there may be of a graph that has gone.  The
+ * type stays until the slot has a new one, for who has a stale handle may be
+ * looking, and follow it.
  */
-static inline void clear_cell(struct hy_cell *c)
+static void slot_clear(void *slot, enum hy_chunk_kind kind)
 {
-	store_relaxed(&c->name, NULL);
-	store_relaxed(&c->word, 0);
+	struct hy_derived *d = slot;
+	struct hy_cell *c = slot;
+
+	if (kind != HY_CHUNK_SOURCE && kind != HY_CHUNK_DERIVED)
+		return;
 	store_relaxed(&c->deps, NULL);
 	store_relaxed(&c->subs, NULL);
-	store_relaxed(&c->next_dead, NULL);
-	store_relaxed(&c->height, 0);
-	store_relaxed(&c->flags, 0);
+	if (kind == HY_CHUNK_DERIVED)
+		*hy_error_place(d) = NULL;
+}
+
+/* So many at once, so that most are there when they are wanted. */
+#define OPENED 16
+
+bool hy_slot_open(struct hy_graph *graph, enum hy_chunk_kind kind)
+{
+	struct hy_chunk *chunk = graph->open_chunk[kind];
+	uint32_t end;
+
+	if (unlikely(graph->freeing))
+		return false;
+	if (graph->free_slots[kind])
+		return true;
+	if (!chunk || chunk->used == chunk->slots) {
+		if (!chunk_add(graph, kind))
+			return false;
+		chunk = graph->open_chunk[kind];
+	}
+	end = chunk->slots - chunk->used < OPENED ? chunk->slots
+						  : chunk->used + OPENED;
+	/* The first of them is to be taken first. */
+	for (uint32_t i = end; i-- > chunk->used;) {
+		char *slot = (char *)chunk + HY_CHUNK_HEADER +
+			     (size_t)i * chunk->slot_bytes;
+
+		slot_clear(slot, kind);
+		hy_slot_push(graph, slot, kind);
+	}
+	store_release(&chunk->used, end);
+	return true;
 }
 
 void *hy_slot_new(struct hy_graph *graph, enum hy_chunk_kind kind)
 {
-	uint64_t *slot = slot_take(graph, kind);
-	struct hy_derived *d = (struct hy_derived *)slot;
-	struct hy_sub *s = (struct hy_sub *)slot;
+	uint64_t *slot;
 
-	if (unlikely(!slot))
+	if (unlikely(!graph->free_slots[kind] || graph->freeing) &&
+	    !hy_slot_open(graph, kind))
 		return NULL;
+	slot = hy_slot_pop(graph, kind);
 	switch (kind) {
-	case HY_CHUNK_DERIVED:
-		*hy_error_place(d) = NULL;
-		memset(&d->cell + 1, 0, sizeof(*d) - sizeof(d->cell));
-		clear_cell(&d->cell);
-		break;
 	case HY_CHUNK_SOURCE:
-		clear_cell((struct hy_cell *)slot);
-		break;
+	case HY_CHUNK_DERIVED:
+		break; /* hy_cell_slot() fills it */
 	case HY_CHUNK_SUBSCRIPTION:
-		memset(&s->id + 1, 0, sizeof(*s) - sizeof(s->id));
+		memset(slot + 1, 0, sizeof(struct hy_sub) - sizeof(*slot));
 		break;
 	case HY_CHUNK_INPUTS:
 		memset(slot + 1, 0, HY_SMALL_INPUTS - sizeof(*slot));
@@ -219,12 +196,7 @@ void *hy_slot_new(struct hy_graph *graph, enum hy_chunk_kind kind)
 
 void hy_slot_free(struct hy_graph *graph, void *slot)
 {
-	uint64_t *words = slot;
-	uint32_t kind = hy_chunk_of(slot)->kind;
-
-	store_relaxed(&words[0], 0);
-	words[1] = (uintptr_t)graph->free_slots[kind];
-	graph->free_slots[kind] = slot;
+	hy_slot_push(graph, slot, hy_chunk_of(slot)->kind);
 }
 
 void hy_slots_done(struct hy_graph *graph)
@@ -250,18 +222,14 @@ void hy_slots_done(struct hy_graph *graph)
 }
 
 #define ID_BLOCK 256
+_Static_assert(0x10000 % ID_BLOCK == 0, "16 low zero bits begin a block");
 
-uint64_t hy_id_new_slowly(struct hy_graph *graph)
+void hy_ids_fetch(struct hy_graph *graph)
 {
-	uint64_t id;
+	uint64_t id = __atomic_fetch_add(&next_id, ID_BLOCK, __ATOMIC_RELAXED);
 
-	if (graph->id_next == graph->id_end) {
-		graph->id_next = __atomic_fetch_add(&next_id, ID_BLOCK,
-						    __ATOMIC_RELAXED);
-		graph->id_end = graph->id_next + ID_BLOCK;
-	}
-	id = graph->id_next++;
-	return id & 0xffff ? id : hy_id_new(graph);
+	graph->id_end = id + ID_BLOCK;
+	graph->id_next = id & 0xffff ? id : id + 1;
 }
 
 uint64_t hy_pass_ids(uint64_t count)

@@ -580,8 +580,6 @@ struct hy_graph {
 	uint64_t clock;	       /* the last reading in it, or 0 */
 	uint64_t pass_fires, pass_refires;
 
-	/* Of the site that the last cell was made at, if it is shared. */
-	struct hy_label *last_label;
 	struct hy_posts *posts; /* post.h; NULL until there was one */
 
 	struct hy_thread solo; /* the thread of a single-threaded graph */
@@ -615,16 +613,42 @@ struct hy_chunk {
 	uint32_t used; /* slots handed out at least once */
 	uint32_t slots;
 	uint32_t slot_shift; /* log2 of slot_bytes, of cells */
-	/* Arrays beside the slots, one element each: */
-	uint32_t users_at;  /* of cells: hy_users() */
-	uint32_t errors_at; /* of derived cells: what they hold as errors */
-	uint32_t reserved[5];
+	uint32_t users_at;   /* of cells: HY_SOURCE_USERS or _DERIVED_ */
+	uint32_t reserved[6];
 	/* slots from here, at 64 */
 };
 #define HY_CHUNK_HEADER 64
 
+/*
+ * Of cells: behind the slots lie, of derived ones, what they hold as errors,
+ * and the counts of users.  A source has its count one place further back than
+ * its slot, for then both kinds find theirs by a shift (hy_users()).
+ */
+#define HY_CHUNK_FIT(bytes) ((HY_CHUNK_BYTES - HY_CHUNK_HEADER) / (bytes))
+#define HY_SOURCE_BYTES (sizeof(struct hy_cell) + sizeof(uint32_t))
+#define HY_DERIVED_BYTES                                                       \
+	(sizeof(struct hy_derived) + sizeof(struct hy_error *) +               \
+	 sizeof(uint32_t))
+#define HY_SOURCE_SHIFT 6
+#define HY_DERIVED_SHIFT 7
+#define HY_SOURCE_USERS                                                        \
+	(HY_CHUNK_HEADER +                                                     \
+	 HY_CHUNK_FIT(HY_SOURCE_BYTES) * sizeof(struct hy_cell) -              \
+	 sizeof(uint32_t))
+#define HY_DERIVED_ERRORS                                                      \
+	(HY_CHUNK_HEADER +                                                     \
+	 HY_CHUNK_FIT(HY_DERIVED_BYTES) * sizeof(struct hy_derived))
+#define HY_DERIVED_USERS                                                       \
+	(HY_DERIVED_ERRORS +                                                   \
+	 HY_CHUNK_FIT(HY_DERIVED_BYTES) * sizeof(struct hy_error *))
+
 _Static_assert(sizeof(struct hy_cell) == 64, "a cell is a cache line");
 _Static_assert(sizeof(struct hy_derived) == 128, "two cache lines");
+_Static_assert(1 << HY_SOURCE_SHIFT == sizeof(struct hy_cell) &&
+		       HY_CHUNK_HEADER >> HY_SOURCE_SHIFT == 1 &&
+		       1 << HY_DERIVED_SHIFT == sizeof(struct hy_derived) &&
+		       HY_CHUNK_HEADER >> HY_DERIVED_SHIFT == 0,
+	       "shifts of an address, that hy_users() knows");
 _Static_assert(sizeof(struct hy_cold) == 64, "a cache line");
 _Static_assert(offsetof(struct hy_cold, no_text) == sizeof(struct hy_label),
 	       "the text follows the label");
@@ -660,21 +684,24 @@ static inline bool hy_more_refs(const struct hy_cell *c)
 	return likely(c->refs < HY_REFS_MAX);
 }
 
-/* Which slot of its chunk it is. */
-static inline size_t hy_place_of(const struct hy_cell *c)
+/* Of its references, those that users have to give back: how many. */
+static inline uint32_t *hy_users_at(const struct hy_cell *c, size_t at,
+				    uint32_t shift)
 {
-	const struct hy_chunk *chunk = hy_chunk_of(c);
-	size_t at = (uintptr_t)c - (uintptr_t)chunk - HY_CHUNK_HEADER;
+	size_t place = (uintptr_t)c % HY_CHUNK_BYTES;
 
-	return at >> chunk->slot_shift;
+	return (uint32_t *)((char *)hy_chunk_of(c) + at) + (place >> shift);
 }
+#define hy_users_of_source(c) hy_users_at(c, HY_SOURCE_USERS, HY_SOURCE_SHIFT)
+#define hy_users_of_derived(c)                                                 \
+	hy_users_at(c, HY_DERIVED_USERS, HY_DERIVED_SHIFT)
 
-/* Of its references, those that users have to give back. */
+/* The same of a cell of either kind. */
 static inline uint32_t *hy_users(const struct hy_cell *c)
 {
-	struct hy_chunk *chunk = hy_chunk_of(c);
+	const struct hy_chunk *chunk = hy_chunk_of(c);
 
-	return (uint32_t *)((char *)chunk + chunk->users_at) + hy_place_of(c);
+	return hy_users_at(c, chunk->users_at, chunk->slot_shift);
 }
 
 /* A reference that the user has to give back. */
