@@ -396,29 +396,37 @@ static void first_by_inputs(struct hy_graph *g, struct hy_derived *d)
 		hy_inherit_error(g, &d->cell, bad);
 }
 
-int hy_compute_first(struct hy_graph *g, struct hy_derived *d)
+void hy_first_outcome(struct hy_graph *g, struct hy_derived *d, int outcome,
+		      uint64_t word)
 {
 	struct hy_cell *c = &d->cell;
-	bool signals = c->flags & F_SIGNALS;
+
+	if (made_value(outcome))
+		hold_first(c, word);
+	if (outcome < 0)
+		hy_set_failure(g, c, outcome);
+	if (!(c->flags & F_FAILED) &&
+	    ((outcome > 0 && outcome & HY_END) ||
+	     (!(c->flags & F_SIGNALS) && inputs_ended(d))))
+		hy_flags_set(c, F_COMPLETE, 0);
+	hy_flags_set(c, 0, F_NEWS | F_TURNED | F_UNSPREAD);
+}
+
+int hy_compute_first(struct hy_graph *g, struct hy_derived *d)
+{
 	struct hy_graph *saved;
-	uint64_t word;
+	uint64_t word = 0;
 	int r = HY_KEEP;
 
-	if (!signals && !(d->op->flags & OP_SEES) && !inputs_hold_values(d)) {
+	if (!(d->cell.flags & F_SIGNALS) && !(d->op->flags & OP_SEES) &&
+	    !inputs_hold_values(d)) {
 		first_by_inputs(g, d);
 	} else {
 		saved = hy_stretch_begin(g, true);
 		r = run(g, d, &word);
 		hy_stretch_end(g, saved);
-		if (made_value(r))
-			hold_first(c, word);
-		if (r < 0)
-			hy_set_failure(g, c, r);
 	}
-	if (!(c->flags & F_FAILED) &&
-	    ((r > 0 && r & HY_END) || (!signals && inputs_ended(d))))
-		hy_flags_set(c, F_COMPLETE, 0);
-	hy_flags_set(c, 0, F_NEWS | F_TURNED | F_UNSPREAD);
+	hy_first_outcome(g, d, r, word);
 	return r;
 }
 

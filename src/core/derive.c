@@ -182,12 +182,16 @@ static inline uint32_t height_over(const struct hy_graph *g,
 	return height + 1;
 }
 
-/* There is room for a plain cell that lies no higher than others have. */
+/*
+ * There is room for a cell that lies no higher than others have: what it needs
+ * in lists is there since one with F_SIGNALS was made.
+ */
 static inline bool has_room(const struct hy_graph *g,
 			    const struct hy_derived *d)
 {
-	return d->cell.height <= g->max_height && !g->nsignals &&
-	       !(g->flags & HYPHAE_EAGER) && !hy_self.scope;
+	return d->cell.height <= g->max_height &&
+	       !(d->cell.flags & F_SIGNALS) && !(g->flags & HYPHAE_EAGER) &&
+	       !hy_self.scope;
 }
 
 /* Here and not before: a function that ran may itself have made cells. */
@@ -257,19 +261,14 @@ static struct hyphae_cell *publish(struct hy_graph *g, struct hy_view *view,
 	return handle;
 }
 
-/*
- * One input, and no other thread that could change it meanwhile (I5): no copy
- * is needed.  It is kept, for the function may release it.
- */
-static struct hyphae_cell *make_simple(struct hy_graph *g, struct hy_derived *d,
-				       struct hy_cell *input, bool hidden)
+/* It is computed, and its input has a reference for that. */
+static NOINLINE struct hyphae_cell *simple_made(struct hy_graph *g,
+						struct hy_derived *d,
+						struct hy_cell *input,
+						bool hidden, int outcome)
 {
 	struct hyphae_cell *handle = NULL;
-	int outcome;
 
-	input->refs++;
-	d->one.input = input;
-	outcome = hy_compute_first(g, d);
 	if (input->height >= d->cell.height)
 		d->cell.height = input->height + 1;
 	if (settle_down(g, d, 1)) {
@@ -284,6 +283,18 @@ static struct hyphae_cell *make_simple(struct hy_graph *g, struct hy_derived *d,
 	}
 	hy_cell_put(g, input);
 	return handle;
+}
+
+/*
+ * One input, and no other thread that could change it meanwhile (I5): no copy
+ * is needed.  It is kept, for the function may release it.
+ */
+static struct hyphae_cell *make_simple(struct hy_graph *g, struct hy_derived *d,
+				       struct hy_cell *input, bool hidden)
+{
+	input->refs++;
+	d->one.input = input;
+	return simple_made(g, d, input, hidden, hy_compute_first(g, d));
 }
 
 /* A cell that is computed now, from copies of its inputs, then linked. */
@@ -619,10 +630,10 @@ static inline bool try_common(const struct hy_op *op, struct hyphae_cell *input,
 	return common;
 }
 
-struct hyphae_cell *hy_derive(const struct hy_op *op,
-			      struct hyphae_cell *const *inputs, size_t count,
-			      const struct hyphae_type *type, void (*fn)(void),
-			      void *ctx, const char *site)
+NOINLINE struct hyphae_cell *
+hy_derive(const struct hy_op *op, struct hyphae_cell *const *inputs,
+	  size_t count, const struct hyphae_type *type, void (*fn)(void),
+	  void *ctx, const char *site)
 {
 	struct hyphae_cell *cell = NULL;
 
@@ -639,6 +650,131 @@ struct hyphae_cell *hy_derive(const struct hy_op *op,
 					   .fn = fn,
 					   .ctx = ctx,
 					   .site = site});
+}
+
+/* ---- the plain kind ------------------------------------------------------- */
+
+#define F_UNPLAIN                                                              \
+	(F_DEAD | F_NO_VALUE | F_ENDED | F_BOXED | F_EVENT | F_COLD | F_IDLE | \
+	 F_LAZY | F_HOOKS)
+
+/* Its values are words. */
+static NOINLINE bool is_plain_type(const struct hyphae_type *type)
+{
+	return !hy_type_check(type) && !hy_type_boxed(type);
+}
+
+/*
+ * It can be made, and computed for the first time, in one go: the input holds
+ * a word and does not care, and nobody propagates.  So nothing else is to be
+ * looked at that somebody in the middle of something may have said (functions
+ * under way that make cells, their floor).
+ */
+static ALWAYS_INLINE bool is_plain(const struct hy_graph *g,
+				   const struct hy_cell *input,
+				   const struct hyphae_type *type)
+{
+	return !unlikely(g->busy & (BUSY_SHARED | BUSY_DRAINING)) &&
+	       !unlikely(input->flags & F_UNPLAIN) && hy_more_refs(input) &&
+	       (likely(input->type == type) || is_plain_type(type)) &&
+	       likely(input->height < g->max_height) && !unlikely(g->lazy) &&
+	       !unlikely(g->flags & (HYPHAE_EAGER | HYPHAE_HEAP_CELLS)) &&
+	       !unlikely(hy_self.scope) && !unlikely(hy_self.tracker);
+}
+
+/* Its function made a word, and did nothing else. */
+static ALWAYS_INLINE bool still_plain(const struct hy_derived *d,
+				      const struct hy_cell *input, int outcome)
+{
+	return likely(outcome == HY_VALUE) &&
+	       !unlikely(input->flags & F_UNPLAIN) &&
+	       likely(input->height < d->cell.height) &&
+	       !unlikely(hy_self.scope);
+}
+
+/* It was, until its function ran. */
+static NOINLINE struct hyphae_cell *plain_no_more(struct hy_graph *g,
+						  struct hy_derived *d,
+						  int outcome, uint64_t word)
+{
+	struct hyphae_cell *handle;
+
+	store_relaxed(&d->cell.word, 0);
+	hy_flags_set(&d->cell, F_NONE, 0);
+	hy_first_outcome(g, d, outcome, word);
+	handle = simple_made(g, d, d->one.input, false, outcome);
+	see_to_rest(g, handle ? d : NULL, true);
+	if (!handle)
+		errno = ENOMEM;
+	return handle;
+}
+
+/* The function, or something it made, has left something to do. */
+static NOINLINE struct hyphae_cell *plain_with_rest(struct hy_graph *g,
+						    struct hy_derived *d)
+{
+	struct hyphae_cell *handle = hy_cell_made(g, &d->cell, false);
+
+	see_to_rest(g, d, true);
+	return handle;
+}
+
+static ALWAYS_INLINE struct hyphae_cell *
+make_plain(struct hy_graph *g, struct hy_cell *input, const struct hy_op *op,
+	   const struct hyphae_type *type, void (*fn)(void), void *ctx,
+	   const struct hy_label *label)
+{
+	/* No event, so what it has of F_EQUAL is its type's. */
+	uint32_t flags =
+		F_DERIVED | (type == input->type ? input->flags & F_EQUAL
+						 : hy_type_flags(type));
+	struct hy_derived *d =
+		hy_cell_take(g, HY_CHUNK_DERIVED, type, label, flags);
+	struct hy_graph *saved = g->solo.guard;
+	uint64_t word = 0;
+	int outcome;
+
+	store_relaxed(&d->cell.height, input->height + 1);
+	d->op = op;
+	d->fn = fn;
+	d->ctx = ctx;
+	d->one.input = input;
+	input->refs++; /* the function may release it */
+	hy_drain_begin_alone(g);
+	g->solo.guard = g;
+	outcome = op == &hy_op_map ? hy_plain_result(((hyphae_map_fn)fn)(
+					     &word, &input->word, ctx))
+				   : op->run(g, d, &word);
+	g->solo.guard = saved;
+	if (!still_plain(d, input, outcome))
+		return plain_no_more(g, d, outcome, word);
+	store_relaxed(&d->cell.word, word);
+	hy_edge_put_in(g, &d->one, d, input);
+	store_relaxed(&input->targets, input->targets + 1);
+	if (unlikely(!hy_drain_leave_alone(g)))
+		return plain_with_rest(g, d);
+	return hy_cell_hand_out(&d->cell, hy_id_new(g), true, op->name);
+}
+
+struct hyphae_cell *hy_derive_plainly(struct hyphae_cell *input,
+				      const struct hyphae_type *type,
+				      void (*fn)(void), void *ctx,
+				      const char *site, const struct hy_op *op)
+{
+	struct hy_cell *c = hy_cell(input);
+
+	if (likely(c && fn)) {
+		const struct hyphae_type *its =
+			type ? type : load_relaxed(&c->type);
+		struct hy_graph *g = hy_graph_of(c);
+		const struct hy_label *label = NULL;
+
+		if (likely(is_plain(g, c, its)))
+			label = hy_cell_ready(g, HY_CHUNK_DERIVED, site);
+		if (likely(label != NULL))
+			return make_plain(g, c, op, its, fn, ctx, label);
+	}
+	return hy_derive(op, &input, 1, type, fn, ctx, site);
 }
 
 void hy_wake(struct hy_graph *g, struct hy_derived *d)

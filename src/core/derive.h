@@ -53,6 +53,15 @@ struct hyphae_cell *hy_derive(const struct hy_op *op,
 			      const struct hyphae_type *type, void (*fn)(void),
 			      void *ctx, const char *site);
 
+/*
+ * The same of one input, for operators without flags, or with OP_STREAM and
+ * OP_SHARES at most: the short way, if nothing stands in it.
+ */
+struct hyphae_cell *hy_derive_plainly(struct hyphae_cell *input,
+				      const struct hyphae_type *type,
+				      void (*fn)(void), void *ctx,
+				      const char *site, const struct hy_op *op);
+
 /* The same, also without inputs (OP_DYNAMIC), and with a say in it. */
 struct hy_order {
 	struct hy_graph *graph; /* NULL: that of the inputs */

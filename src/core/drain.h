@@ -81,6 +81,24 @@ static inline bool hy_drain_leave(struct hy_graph *g)
 	return true;
 }
 
+/*
+ * The same in a graph of one thread that nobody drains (BUSY_SHARED and
+ * BUSY_DRAINING are not set).  False: something is left to do.
+ */
+static inline void hy_drain_begin_alone(struct hy_graph *g)
+{
+	g->busy |= BUSY_DRAINING;
+}
+
+static inline bool hy_drain_leave_alone(struct hy_graph *g)
+{
+	if (unlikely(load_relaxed(&g->unfinished) ||
+		     hy_queue_used(&g->queue) || g->result))
+		return false;
+	g->busy &= ~(uint32_t)BUSY_DRAINING;
+	return true;
+}
+
 /* A pass begins, with the id of its batch, or 0 for a new one. */
 static inline void hy_pass_open(struct hy_graph *g, uint64_t id)
 {

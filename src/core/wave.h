@@ -125,6 +125,10 @@ void hy_end_source(struct hy_graph *g, struct hy_cell *c, uint64_t kind,
  */
 int hy_compute_first(struct hy_graph *g, struct hy_derived *d);
 
+/* It has run: hold what that told, and the word that it made. */
+void hy_first_outcome(struct hy_graph *g, struct hy_derived *d, int outcome,
+		      uint64_t word);
+
 /* The cell is there now: what its first `run` told beside a value. */
 void hy_outcome_first(struct hy_graph *g, struct hy_derived *d, int outcome);
 

@@ -53,25 +53,25 @@ struct hyphae_cell *hyphae_map_at(struct hyphae_cell *input,
 				  const struct hyphae_type *type,
 				  hyphae_map_fn fn, void *ctx, const char *site)
 {
-	if (input && !type) {
+	if (unlikely(!type) && input) {
 		errno = EINVAL;
 		return NULL;
 	}
-	return hy_derive(&hy_op_map, &input, 1, type, (void (*)(void))fn, ctx,
-			 site);
+	return hy_derive_plainly(input, type, (void (*)(void))fn, ctx, site,
+				 &hy_op_map);
 }
 
 struct hyphae_cell *hyphae_filter_at(struct hyphae_cell *input,
 				     hyphae_filter_fn fn, void *ctx,
 				     const char *site)
 {
-	return hy_derive(&hy_op_filter, &input, 1, NULL, (void (*)(void))fn,
-			 ctx, site);
+	return hy_derive_plainly(input, NULL, (void (*)(void))fn, ctx, site,
+				 &hy_op_filter);
 }
 
 struct hyphae_cell *hyphae_tap_at(struct hyphae_cell *input, hyphae_tap_fn fn,
 				  void *ctx, const char *site)
 {
-	return hy_derive(&op_tap, &input, 1, NULL, (void (*)(void))fn, ctx,
-			 site);
+	return hy_derive_plainly(input, NULL, (void (*)(void))fn, ctx, site,
+				 &op_tap);
 }
