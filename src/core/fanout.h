@@ -106,11 +106,15 @@ static inline void hy_spread(struct hy_graph *g, struct hy_cell *c)
 /* I7: room for `more` cells that get their first subscriber. */
 bool hy_fired_enlarge(struct hy_graph *g, size_t want);
 
+static inline bool hy_fired_has_room(const struct hy_graph *g, size_t more)
+{
+	return g->nfired + g->nsubscribed + more <= g->fired_capacity;
+}
+
 static inline bool hy_fired_room(struct hy_graph *g, size_t more)
 {
-	size_t want = g->nfired + g->nsubscribed + more;
-
-	return likely(want <= g->fired_capacity) || hy_fired_enlarge(g, want);
+	return likely(hy_fired_has_room(g, more)) ||
+	       hy_fired_enlarge(g, g->nfired + g->nsubscribed + more);
 }
 
 /* I7: there is room. */

@@ -33,20 +33,31 @@ static void mark_fresh(struct hy_sub *s)
 	}
 }
 
-static void sub_link(struct hy_graph *g, struct hy_sub *s, struct hy_cell *c)
+static inline void sub_link(struct hy_graph *g, struct hy_sub *s,
+			    struct hy_cell *c)
 {
+	struct hy_sub *first = c->subs, *last;
+
 	s->cell = c;
-	if (c->subs) {
-		s->prev = c->subs->prev;
-		s->prev->next = s;
-		c->subs->prev = s;
+	s->next = NULL;
+	if (first) {
+		last = first->prev;
+		last->next = s;
+		first->prev = s;
 	} else {
-		s->prev = s;
+		last = s;
 		c->subs = s;
 		g->nsubscribed++;
 	}
+	s->prev = last;
 	c->refs++;
 	g->nsubs++;
+}
+
+/* I7: room for the cell among those that fire, from its first subscriber on. */
+static inline bool room_among_fired(struct hy_graph *g, const struct hy_cell *c)
+{
+	return likely(c->subs != NULL) || hy_fired_room(g, 1);
 }
 
 /* Takes `extra`, if it is not NULL, except when it fails. */
@@ -56,7 +67,7 @@ sub_new(struct hy_graph *g, struct hy_cell *c, struct hy_extra *extra,
 {
 	struct hy_sub *s;
 
-	if (!hy_fired_room(g, 1) || !hy_scope_reserve(g) || !hy_more_refs(c))
+	if (!room_among_fired(g, c) || !hy_scope_reserve(g) || !hy_more_refs(c))
 		return NULL;
 	s = hy_slot_new(g, HY_CHUNK_SUBSCRIPTION);
 	if (!s)
@@ -320,6 +331,47 @@ struct hy_sub *hy_subscribe_new(struct hy_graph *g, struct hy_cell *c,
 	return s;
 }
 
+/* ---- the short way -------------------------------------------------------- */
+
+/* Whoever subscribes to it has to be told something, or it does itself. */
+#define F_NOT_QUIET (F_DEAD | F_ENDED | F_LAZY | F_HOOKS)
+
+/*
+ * Nobody propagates, so the cell has no news; and nothing is to be told or
+ * made but the subscription.
+ */
+static inline bool subscribes_quietly(struct hy_graph *g,
+				      const struct hy_cell *c)
+{
+	return !unlikely(g->busy & (BUSY_SHARED | BUSY_DRAINING)) &&
+	       !unlikely(c->flags & F_NOT_QUIET) && hy_more_refs(c) &&
+	       !unlikely(g->flags & HYPHAE_HEAP_CELLS) &&
+	       !unlikely(hy_self.scope) &&
+	       likely(g->free_slots[HY_CHUNK_SUBSCRIPTION] != NULL) &&
+	       hy_has_id(g) && likely(c->subs || hy_fired_has_room(g, 1)) &&
+	       !unlikely(hy_queue_used(&g->queue));
+}
+
+static ALWAYS_INLINE struct hyphae_subscription *
+subscribe_quietly(struct hy_graph *g, struct hy_cell *c,
+		  hyphae_subscriber_fn fn, void *ctx, void (*drop)(void *ctx))
+{
+	struct hy_sub *s = hy_slot_pop(g, HY_CHUNK_SUBSCRIPTION);
+	uint64_t id = hy_id_take(g);
+
+	s->fn = fn;
+	s->ctx = ctx;
+	s->drop = drop;
+	s->flags = 0;
+	s->pauses = s->blocks = 0;
+	sub_link(g, s, c);
+	store_relaxed(&c->targets, c->targets + 1);
+	store_release(&s->id, id);
+	return hy_handle(s, id, HY_TAG_SUB);
+}
+
+/* ---- and the long one ----------------------------------------------------- */
+
 /* There is no subscription that would do so; errno says why. */
 static NOINLINE void drop_refused(void (*drop)(void *ctx), void *ctx)
 {
@@ -342,14 +394,26 @@ subscribe_or_drop(struct hyphae_cell *cell,
 	return result;
 }
 
-struct hyphae_subscription *
-hyphae_subscribe_with(struct hyphae_cell *cell, hyphae_subscriber_fn fn,
-		      void *ctx, void (*drop)(void *ctx), unsigned int flags)
+static NOINLINE struct hyphae_subscription *
+subscribe_with(struct hyphae_cell *cell, hyphae_subscriber_fn fn, void *ctx,
+	       void (*drop)(void *ctx), unsigned int flags)
 {
 	struct hyphae_subscription_options options = {
 		.fn = fn, .ctx = ctx, .drop = drop, .flags = flags};
 
 	return subscribe_or_drop(cell, options);
+}
+
+struct hyphae_subscription *
+hyphae_subscribe_with(struct hyphae_cell *cell, hyphae_subscriber_fn fn,
+		      void *ctx, void (*drop)(void *ctx), unsigned int flags)
+{
+	struct hy_cell *c = hy_cell(cell);
+
+	if (c && fn && flags == HYPHAE_SKIP_INITIAL &&
+	    subscribes_quietly(hy_graph_of(c), c))
+		return subscribe_quietly(hy_graph_of(c), c, fn, ctx, drop);
+	return subscribe_with(cell, fn, ctx, drop, flags);
 }
 
 /* Of the first header that had options. */
@@ -390,22 +454,21 @@ hyphae_subscribe_sized(struct hyphae_cell *cell,
 	return subscribe_or_drop(cell, options);
 }
 
-static inline int give_back(struct hy_graph *g, struct hy_sub *s)
+static NOINLINE int unsubscribe(struct hyphae_subscription *handle)
 {
-	if (s->flags & SUB_DEAD)
-		return -ESTALE;
-	hy_sub_give_back(g, s);
-	hy_bury(g);
-	return 0;
-}
+	struct hy_sub *s = hy_sub_of(handle);
+	struct hy_graph *g;
+	int r = -ESTALE;
 
-static NOINLINE int give_back_shared(struct hy_graph *g, struct hy_sub *s,
-				     const struct hyphae_subscription *handle)
-{
-	int r;
-
+	if (!s)
+		return handle ? -ESTALE : 0;
+	g = load_relaxed(&hy_chunk_of(s)->graph);
 	hy_lock(g);
-	r = hy_sub_of(handle) ? give_back(g, s) : -ESTALE;
+	if (hy_sub_of(handle) && !(s->flags & SUB_DEAD)) {
+		hy_sub_give_back(g, s);
+		hy_bury(g);
+		r = 0;
+	}
 	hy_unlock(g);
 	return r;
 }
@@ -415,12 +478,14 @@ int hyphae_unsubscribe(struct hyphae_subscription *handle)
 	struct hy_sub *s = hy_sub_of(handle);
 	struct hy_graph *g;
 
-	if (!handle)
-		return 0;
-	if (!s)
-		return -ESTALE;
+	if (unlikely(!s))
+		return unsubscribe(handle);
 	g = load_relaxed(&hy_chunk_of(s)->graph);
-	return hy_shared(g) ? give_back_shared(g, s, handle) : give_back(g, s);
+	if (unlikely(g->busy & (BUSY_SHARED | BUSY_DRAINING)) ||
+	    !hy_sub_goes_quietly(s))
+		return unsubscribe(handle);
+	hy_sub_go(g, s);
+	return 0;
 }
 
 /* Is it being called, and not by a call that this thread is inside of? */
