@@ -113,13 +113,18 @@ static bool fill_set(struct hy_tracker *t)
 
 /* A few are looked through. */
 #define FEW 8
-static bool noted(struct hy_tracker *t, const struct hy_cell *c)
+static NOINLINE bool noted_in_set(struct hy_tracker *t, const struct hy_cell *c)
+{
+	if (!fill_set(t))
+		return among(t, c, nreads(t));
+	return place_of(t, c)->epoch == t->epoch;
+}
+
+static inline bool noted(struct hy_tracker *t, const struct hy_cell *c)
 {
 	uint32_t count = nreads(t);
 
-	if (count <= FEW || !fill_set(t))
-		return among(t, c, count);
-	return place_of(t, c)->epoch == t->epoch;
+	return likely(count <= FEW) ? among(t, c, count) : noted_in_set(t, c);
 }
 
 /* Was it among what was read last?  Functions often read a cell again. */
