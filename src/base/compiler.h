@@ -36,6 +36,15 @@
 #endif
 #define HY_FRAME_END() __asm__ volatile("" : : : "memory")
 
+/* An argument that is not looked at: what the register happens to hold. */
+static ALWAYS_INLINE uint64_t hy_whatever(void)
+{
+	uint64_t x;
+
+	__asm__("" : "=r"(x));
+	return x;
+}
+
 /*
  * Fields that hyphae_*_get() reads without the graph's lock.  The orders are
  * those of a published value: what was written before the store is seen

@@ -261,7 +261,7 @@ static ALWAYS_INLINE int write_now(struct hy_graph *g, struct hy_cell *c,
 	g->pass = hy_pass_new(g);
 	if (watched)
 		hy_watch_pass_open(g);
-	r = hy_notify(g, c, type, word, HYPHAE_VALUE);
+	r = hy_notify(g, c, word, type, HYPHAE_VALUE);
 	/* Whoever watches has left something to do: the end of the pass. */
 	if (hy_anything_left(g))
 		return finish_slowly(g, r);

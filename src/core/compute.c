@@ -184,7 +184,7 @@ static ALWAYS_INLINE struct result compute_any(struct hy_graph *g,
 		return result;
 	}
 	result.wrote = made_value(result.outcome);
-	if (result.wrote && hy_write_value(g, c, c->type, word))
+	if (result.wrote && hy_write_value(g, c, word, c->type).changed)
 		hy_flags_set(c, F_VALUE_NEW, 0);
 	follow_outcome(g, d, result.outcome);
 	return result;
@@ -231,7 +231,7 @@ static NOINLINE bool kept(struct hy_graph *g, struct hy_derived *d, int outcome,
 
 	if (c->flags & F_DEAD)
 		return false;
-	if (made_value(outcome) && hy_write_value(g, c, c->type, word))
+	if (made_value(outcome) && hy_write_value(g, c, word, c->type).changed)
 		hy_flags_set(c, F_VALUE_NEW, 0);
 	follow_outcome(g, d, outcome);
 	return has_news(c);
@@ -288,7 +288,7 @@ static inline int run_other(struct hy_graph *g, struct hy_derived *d,
 
 	if (op == &hy_op_combine)
 		return hy_run_combine(g, d, ret_word, alone);
-	if (op == &hy_op_map)
+	if (op == &hy_op_map || op == &hy_op_map_boxed)
 		return hy_run_map(g, d, ret_word);
 	if (op->flags & OP_BLIND)
 		return run_tracked(g, d, ret_word);
@@ -301,6 +301,15 @@ static inline uint32_t take_marks(struct hy_cell *c, uint32_t marks)
 
 	store_relaxed(&c->flags, flags & ~marks);
 	return flags;
+}
+
+/* Compared with an operator, it is none of them. */
+#define HY_SLOWLY ((const struct hy_op *)&hy_gate)
+
+/* What runs without a look at locks; see hy_op_map_boxed. */
+static inline const struct hy_op *quick_of(const struct hy_graph *g)
+{
+	return hy_shared(g) ? NULL : &hy_op_map;
 }
 
 /*
@@ -317,51 +326,78 @@ static inline uint32_t take_marks(struct hy_cell *c, uint32_t marks)
 HY_FRAME bool hy_compute(struct hy_graph *g, struct hy_derived *d,
 			 enum hy_how how)
 {
+	static const size_t never = 1;
+	const size_t *waiting = how == HY_ON ? &g->queue.count : &never;
 	const uint32_t marks =
 		how == HY_EARLY ? F_VALUE_TOUCH : F_QUEUED | F_VALUE_TOUCH;
-	const struct hy_op *quick = hy_shared(g) ? NULL : &hy_op_map;
+	const struct hy_op *quick = quick_of(g);
 	uint32_t flags = take_marks(&d->cell, marks);
-	uint64_t news; /* as hy_write_value() tells it */
+	uint64_t news;
 
 	for (;;) {
-		struct hy_cell *c = &d->cell;
-		uint64_t look = load_relaxed(&hy_gate.any), word = 0;
-		struct hy_derived *next = NULL;
+		struct hy_cell *c;
+		const struct hy_op *op;
+		struct hy_written w;
+		uint64_t word;
 		int r;
 
-		if (unlikely((flags & F_PLAINLY) != F_VALUE_TOUCH) &&
-		    !tracks_plainly(d->op, flags)) {
+		if (unlikely((flags & F_PLAINLY) != F_VALUE_TOUCH)) {
+unusual:
+			if (tracks_plainly(d->op, flags))
+				goto plain;
 			if (!must_run(d->op, flags)) {
 				news = follow(g, d, flags & F_VALUE_TOUCH);
 				goto done;
 			}
-			look = 1;
+			quick = HY_SLOWLY;
 		}
-		/* Not known here: or clang would have a site for each case. */
-		__asm__("" : "+r"(look));
-		hy_probe_compute(g, c, d->op);
-		if (unlikely(look)) {
-			news = compute_slowly(g, d);
-			goto done;
+plain:
+		HY_FRAME_END();
+		c = &d->cell;
+		op = d->op;
+		hy_probe_compute(g, c, op);
+		if (hy_watched())
+			goto slowly;
+		word = 0;
+		if (likely(op == quick)) {
+			r = ((hyphae_map_fn)d->fn)(&word, &d->one.input->word,
+						   d->ctx);
+			if (unlikely(r)) {
+				news = kept(g, d, hy_plain_result(r), word);
+				goto done;
+			}
+		} else {
+			if (quick == HY_SLOWLY) {
+slowly:
+				quick = quick_of(g);
+				news = compute_slowly(g, d);
+				goto done;
+			}
+			r = run_other(g, d, &word, quick);
+			if (unlikely(r != HY_VALUE)) {
+				news = kept(g, d, r, word);
+				goto done;
+			}
 		}
-		r = likely(d->op == quick)
-			    ? hy_plain_result(((hyphae_map_fn)d->fn)(
-				      &word, hy_value_of(d->one.input), d->ctx))
-			    : run_other(g, d, &word, quick);
-		if (unlikely(r != HY_VALUE || c->flags & F_DEAD))
-			news = kept(g, d, r, word);
-		else
-			news = hy_write_value(g, c, c->type, word);
+		w = hy_write_value(g, c, word, c->type);
+		if (likely(w.first && c->targets == 1 && !*waiting)) {
+			__asm__("" : "+r"(c));
+			d = w.first->owner;
+			hy_fanout(g, c, NULL, hy_unread(), c->height, c->type);
+			if (likely(!(d->cell.flags &
+				     (F_PLAINLY & ~(uint32_t)F_VALUE_TOUCH))))
+				goto plain;
+			HY_FRAME_END();
+			flags = d->cell.flags | F_VALUE_TOUCH;
+			goto unusual;
+		}
+		news = w.changed;
 done:
 		if (unlikely(how != HY_ON))
 			break;
 		if (news)
-			next = hy_fire(g, c);
-		if (next) {
-			d = next;
-			flags = d->cell.flags | F_VALUE_TOUCH;
-			continue;
-		}
+			hy_fire(g, &d->cell);
+		news = 0;
 		d = hy_queue_pop(&g->queue);
 		if (!d)
 			break;

@@ -139,6 +139,15 @@ static uint32_t flags_for(const struct hy_order *order)
 	return flags;
 }
 
+/* A map reads its input without a look at where the value lies. */
+static inline const struct hy_op *op_over(const struct hy_op *op,
+					  const struct hy_cell *input)
+{
+	if (unlikely(input->flags & F_BOXED) && op == &hy_op_map)
+		return &hy_op_map_boxed;
+	return op;
+}
+
 /* The cell, not linked and without an id: nobody knows it yet. */
 static struct hy_derived *derived_new(struct hy_graph *g,
 				      const struct hy_order *order)
@@ -153,6 +162,8 @@ static struct hy_derived *derived_new(struct hy_graph *g,
 		return NULL;
 	hy_flags_set(&d->cell, flags_for(order), 0);
 	d->op = order->op;
+	if (order->count)
+		d->op = op_over(order->op, hy_cell(order->inputs[0]));
 	d->fn = order->fn;
 	d->ctx = order->ctx;
 	if (d->cell.flags & F_NARY)
@@ -595,7 +606,7 @@ static inline bool derive_common(struct hy_graph *g, const struct hy_op *op,
 	if (unlikely(!d))
 		return true;
 	hy_flags_set(&d->cell, F_DERIVED | F_NONE, 0);
-	d->op = op;
+	d->op = op_over(op, input);
 	d->fn = fn;
 	d->ctx = ctx;
 	d->cell.height = height_over(g, &handle, 1);

@@ -41,6 +41,8 @@
 
 /* The operators; to add one see ARCHITECTURE.md. */
 extern const struct hy_op hy_op_map, hy_op_filter, hy_op_combine;
+/* map, of an input whose values are not words. */
+extern const struct hy_op hy_op_map_boxed;
 
 /*
  * A derived cell of `op` over `inputs`, computed for the first time.

@@ -273,11 +273,11 @@ static inline int write_now(struct hy_graph *g, struct hy_cell *c,
 
 	hy_pass_open(g, 0);
 	if (what == LOG_VALUE)
-		r = hy_notify(g, c, c->type, word, HYPHAE_VALUE);
+		r = hy_notify(g, c, word, c->type, HYPHAE_VALUE);
 	else if (what == LOG_COMPLETE)
-		r = hy_notify(g, c, c->type, 0, HYPHAE_COMPLETE);
+		r = hy_notify(g, c, 0, c->type, HYPHAE_COMPLETE);
 	else
-		r = hy_notify(g, c, c->type, (uintptr_t)error, HYPHAE_ERROR);
+		r = hy_notify(g, c, (uintptr_t)error, c->type, HYPHAE_ERROR);
 	if (likely(hy_drain_leave(g)))
 		return r;
 	drained = hy_drain_end(g, 1);

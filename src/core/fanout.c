@@ -113,21 +113,12 @@ static NOINLINE void spread_unseen(struct hy_graph *g, struct hy_edge *first)
 	} while ((e = e->next));
 }
 
-/* Most cells have one follower, which often is all there is to compute. */
-static inline struct hy_derived *spread_plainly(struct hy_graph *g,
-						struct hy_edge *e)
+static inline void spread_plainly(struct hy_graph *g, struct hy_edge *first)
 {
-	if (e->next) {
-		if (unlikely(hy_queue_is_large(&g->queue)))
-			spread_unseen(g, e);
-		else
-			spread_near(g, e);
-		return NULL;
-	}
-	if (!hy_queue_used(&g->queue))
-		return e->owner;
-	hy_queue_push(&g->queue, e->owner, F_VALUE_TOUCH);
-	return NULL;
+	if (unlikely(hy_queue_is_large(&g->queue)))
+		spread_unseen(g, first);
+	else
+		spread_near(g, first);
 }
 
 /* What is not just one plain value that replaces another. */
@@ -461,19 +452,20 @@ static uint64_t watched_part(struct hy_graph *g, struct hy_cell *c,
 }
 
 static NOINLINE void fanout_watched(struct hy_graph *g, struct hy_cell *c,
-				    struct hy_sub *first,
-				    const struct hy_sub *last, uint64_t height)
+				    const void *whom, const struct hy_sub *last,
+				    uint64_t height)
 {
 	uint64_t start = hy_clock_last(g), ns;
 
-	if (!first) {
-		hy_spread(g, c);
+	if (!whom || whom == c->deps) {
+		if (whom)
+			hy_spread(g, c);
 		hy_watch_fanout(g, c, height, start, hy_clock_since(g, start),
 				0);
 		hy_flags_set(c, 0, F_NEWS);
 		return;
 	}
-	ns = watched_part(g, c, first, last, start);
+	ns = watched_part(g, c, (struct hy_sub *)whom, last, start);
 	if (!g->nfired || g->fired[0].cell != c || !last->next ||
 	    last->next->id > g->deliver_limit) {
 		hy_watch_fanout(g, c, height, start, ns, g->called);
@@ -486,15 +478,12 @@ static NOINLINE void fanout_watched(struct hy_graph *g, struct hy_cell *c,
 }
 
 /* What the only one returned, for the caller to see to; or 0. */
-static inline intptr_t tell_subscribers(struct hy_graph *g, struct hy_cell *c,
-					struct hy_sub *first,
-					const struct hy_sub *last,
-					uint64_t height,
-					const struct hyphae_type *type)
+static inline int tell_subscribers(struct hy_graph *g, struct hy_cell *c,
+				   struct hy_sub *first,
+				   const struct hy_sub *last,
+				   const struct hyphae_type *type)
 {
-	if (hy_watched()) {
-		fanout_watched(g, c, first, last, height);
-	} else if (likely(is_plain(g, c, F_NO_PLAIN_SIGNAL | F_BOXED))) {
+	if (likely(is_plain(g, c, F_NO_PLAIN_SIGNAL | F_BOXED))) {
 		if (first == last && likely(!first->flags))
 			return first->fn(plain_signal(g, c, type, &c->word),
 					 first->ctx);
@@ -510,21 +499,24 @@ static inline intptr_t tell_subscribers(struct hy_graph *g, struct hy_cell *c,
 }
 
 /* In an eager wave F_VALUE_NEW is set, for the followers go elsewhere. */
-HY_FRAME intptr_t hy_fanout(struct hy_graph *g, struct hy_cell *c,
-			    struct hy_sub *first, const struct hy_sub *last,
-			    uint64_t height, const struct hyphae_type *type)
+HY_FRAME int hy_fanout(struct hy_graph *g, struct hy_cell *c, const void *whom,
+		       const struct hy_sub *last, uint64_t height,
+		       const struct hyphae_type *type)
 {
-	intptr_t result = 0;
+	int result = 0;
 
 	hy_probe_fanout(g, c, type, height);
-	if (first)
-		result = tell_subscribers(g, c, first, last, height, type);
-	else if (hy_watched())
-		fanout_watched(g, c, NULL, NULL, height);
+	if (hy_watched())
+		fanout_watched(g, c, whom, last, height);
+	else if (!whom)
+		result = (int)hy_whatever();
+	else if (whom != c->deps)
+		result = tell_subscribers(g, c, (struct hy_sub *)whom, last,
+					  type);
 	else if (unlikely(c->flags & (F_SLOW_SPREAD | F_NEWS)))
 		spread_news(g, c);
-	else if (c->deps)
-		result = (intptr_t)spread_plainly(g, c->deps);
+	else
+		spread_plainly(g, c->deps);
 	HY_FRAME_END();
 	return result;
 }

@@ -62,10 +62,10 @@ static inline void hy_fanout_to(struct hy_graph *g, struct hy_cell *c,
 				const struct hy_sub *last,
 				const struct hyphae_type *type)
 {
-	intptr_t r = hy_fanout(g, c, first, last, height, type);
+	int r = hy_fanout(g, c, first, last, height, type);
 
 	if (unlikely(r))
-		hy_returned(g, first, (int)r);
+		hy_returned(g, first, r);
 }
 
 /* The same, inside the type's own frame if it has one. */
@@ -79,14 +79,6 @@ static inline void hy_fanout_subs(struct hy_graph *g, struct hy_cell *c,
 		hy_fanout_in_frame(g, c, height, first, last);
 	else
 		hy_fanout_to(g, c, height, first, last, type);
-}
-
-/* Tell the derived cells.  Returns what hy_fanout() does. */
-static inline struct hy_derived *
-hy_fanout_deps(struct hy_graph *g, struct hy_cell *c, uint64_t height)
-{
-	return (struct hy_derived *)hy_fanout(g, c, NULL, NULL, height,
-					      c->type);
 }
 
 /* What is seldom: states that change, values that moved, depth first. */
@@ -149,25 +141,27 @@ static inline void hy_fire_subscribed(struct hy_graph *g, struct hy_cell *c)
 	hy_fired_add(g, c);
 }
 
-/*
- * A cell changed: its derived cells are queued; subscribers wait.  Returns
- * what hy_fanout() does.
- */
-static inline struct hy_derived *hy_fire(struct hy_graph *g, struct hy_cell *c)
+static inline const struct hy_sub *hy_unread(void)
 {
-	if (likely(!c->subs))
-		return hy_fanout_deps(g, c, c->height);
-	hy_fire_subscribed(g, c);
-	return NULL;
+	return (const struct hy_sub *)(uintptr_t)hy_whatever();
 }
 
-/* The same, when something else comes first. */
-static inline void hy_fire_later(struct hy_graph *g, struct hy_cell *c)
+/* To the derived cells, which are queued. */
+static inline void hy_fanout_deps(struct hy_graph *g, struct hy_cell *c,
+				  uint64_t height)
 {
-	struct hy_derived *next = hy_fire(g, c);
+	hy_fanout(g, c, c->deps, hy_unread(), height, c->type);
+	if (unlikely(!c->deps))
+		hy_flags_set(c, 0, F_NEWS | F_TURNED | F_UNSPREAD);
+}
 
-	if (next)
-		hy_queue_push(&g->queue, next, F_VALUE_TOUCH);
+/* A cell changed: its derived cells are queued; subscribers wait. */
+static inline void hy_fire(struct hy_graph *g, struct hy_cell *c)
+{
+	if (likely(!c->subs))
+		hy_fanout_deps(g, c, c->height);
+	else
+		hy_fire_subscribed(g, c);
 }
 
 #endif

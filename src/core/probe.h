@@ -37,7 +37,12 @@ extern union hy_gate hy_gate __attribute__((visibility("hidden")));
 /* The semaphore of `watch`: not part of the gate, it changes nothing. */
 extern uint16_t hyphae_watch_semaphore __attribute__((visibility("hidden")));
 
+/* A plain load is compared in place, which an atomic one is not. */
+#ifdef __SANITIZE_THREAD__
 #define hy_watched() unlikely(load_relaxed(&hy_gate.any))
+#else
+#define hy_watched() unlikely(hy_gate.any)
+#endif
 
 #if HYPHAE_PROBES
 

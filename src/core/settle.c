@@ -180,7 +180,7 @@ static void compute(struct settle *s, struct hy_cell *c)
 {
 	if (!hy_compute(s->g, hy_derived_of(c), HY_EARLY))
 		return;
-	hy_fire_later(s->g, c);
+	hy_fire(s->g, c);
 	s->g->left = true; /* no wave may be under way */
 }
 

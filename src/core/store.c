@@ -47,7 +47,7 @@ static NOINLINE void store_slowly(struct hy_graph *g, struct hy_cell *c,
 }
 
 /* Not one plain word that replaces another, with nobody to note it. */
-#define F_SLOW_WRITE (F_BOXED | F_EQUAL | F_NO_VALUE | F_SLOW_SPREAD)
+#define F_SLOW_WRITE (F_DEAD | F_BOXED | F_EQUAL | F_NO_VALUE | F_SLOW_SPREAD)
 
 /* In two registers, so that hy_write_value() saves none for the probe. */
 struct written {
@@ -56,12 +56,17 @@ struct written {
 };
 
 static NOINLINE struct written write_slowly(struct hy_graph *g,
-					    struct hy_cell *c,
-					    const struct hyphae_type *type,
-					    uint64_t word)
+					    struct hy_cell *c, uint64_t word,
+					    const struct hyphae_type *type)
 {
-	uint64_t changed = differs_by_function(g, c, type, word);
+	uint64_t changed;
 
+	if (c->flags & F_DEAD) {
+		if (c->flags & F_BOXED)
+			hy_box_put(g, type, hy_box_of(word));
+		return (struct written){0, NULL};
+	}
+	changed = differs_by_function(g, c, type, word);
 	if (changed) {
 		/* Before the old value's drop runs, unlocked. */
 		hy_flags_set(c, F_VALUE_NEW, 0);
@@ -72,28 +77,32 @@ static NOINLINE struct written write_slowly(struct hy_graph *g,
 	return (struct written){changed, c};
 }
 
-HY_FRAME HY_ONE_END uint64_t hy_write_value(struct hy_graph *g,
-					    struct hy_cell *c,
-					    const struct hyphae_type *type,
-					    uint64_t word)
+HY_FRAME HY_ONE_END struct hy_written
+hy_write_value(struct hy_graph *g, struct hy_cell *c, uint64_t word,
+	       const struct hyphae_type *type)
 {
-	uint64_t changed;
+	struct hy_edge *first = NULL;
+	uint64_t changed = 0;
 
 	if (likely(!(c->flags & F_SLOW_WRITE))) {
-		changed = c->word != word;
-		if (likely(changed))
+		if (likely(c->word != word)) {
 			store_release(&c->word, word);
+			changed = 1;
+			first = c->deps;
+		}
 	} else {
-		struct written w = write_slowly(g, c, type, word);
+		struct written w = write_slowly(g, c, word, type);
 
 		changed = w.changed;
 		c = w.c;
+		if (unlikely(!c))
+			return (struct hy_written){0, NULL};
 		g = hy_graph_of(c);
 		type = c->type;
 	}
 	hy_probe_write_value(g, c, type, changed);
 	HY_FRAME_END();
-	return changed;
+	return (struct hy_written){changed, first};
 }
 
 static HY_FRAME void probe_error(const struct hy_cell *c, int code,

@@ -28,19 +28,11 @@ void hy_wave(struct hy_graph *g)
 	wave(g, hy_queue_pop(&g->queue));
 }
 
-/* The same, of what hy_fanout() returned. */
-static inline void wave_from(struct hy_graph *g, struct hy_derived *d)
-{
-	if (d)
-		hy_flags_set(&d->cell, F_VALUE_TOUCH, 0);
-	else
-		d = hy_queue_pop(&g->queue);
-	wave(g, d);
-}
-
+/* Of one cell to begin with, which is not queued. */
 void hy_wave_of(struct hy_graph *g, struct hy_derived *d)
 {
-	wave_from(g, d);
+	hy_flags_set(&d->cell, F_VALUE_TOUCH, 0);
+	wave(g, d);
 }
 
 /* The greatest height of those that still have more to say; 0: none. */
@@ -137,13 +129,32 @@ static void eager_run(struct hy_graph *g, struct hy_cell *source)
 
 /* ---- notify --------------------------------------------------------------- */
 
+/*
+ * The source fires.  Returns what to compute first: mostly it has one
+ * follower, which need not be queued.
+ */
+static inline struct hy_derived *fire_first(struct hy_graph *g,
+					    struct hy_cell *c)
+{
+	struct hy_edge *e = c->deps;
+
+	if (likely(c->targets == 1 && e && !hy_queue_used(&g->queue) &&
+		   !(c->flags & (F_SLOW_SPREAD | F_NEWS)))) {
+		hy_fanout(g, c, NULL, hy_unread(), c->height, c->type);
+		hy_flags_set(&e->owner->cell, F_VALUE_TOUCH, 0);
+		return e->owner;
+	}
+	hy_fire(g, c);
+	return hy_queue_pop(&g->queue);
+}
+
 /* Of this cell; or in a batch, of all that it writes. */
 static NOINLINE void start_wave(struct hy_graph *g, struct hy_cell *c)
 {
 	if (g->flags & HYPHAE_EAGER && c->deps)
 		eager_run(g, c);
 	else
-		wave_from(g, hy_fire(g, c));
+		wave(g, fire_first(g, c));
 }
 
 static inline void gather(struct hy_graph *g, struct hy_cell *c)
@@ -174,7 +185,7 @@ static inline void fire_alone(struct hy_graph *g, struct hy_cell *c)
 {
 	const struct hyphae_type *type = c->type;
 	struct hy_sub *s = c->subs;
-	intptr_t r;
+	int r;
 
 	if (unlikely(c->flags & (F_NEWS | F_TURNED | F_UNSPREAD)) || s->next ||
 	    unlikely(type->frame)) {
@@ -183,7 +194,7 @@ static inline void fire_alone(struct hy_graph *g, struct hy_cell *c)
 	}
 	r = hy_fanout(g, c, s, s, 0, type);
 	if (unlikely(r))
-		hy_returned(g, c->subs, (int)r); /* which it still is: I6 */
+		hy_returned(g, c->subs, r); /* which it still is: I6 */
 }
 
 /* A source changed: run what follows, or note it for the flush. */
@@ -199,13 +210,13 @@ static inline void notified(struct hy_graph *g, struct hy_cell *c)
 
 /* Somebody watches, or it is an end. */
 static NOINLINE bool tell_source(struct hy_graph *g, struct hy_cell *c,
-				 const struct hyphae_type *type, uint64_t word,
+				 uint64_t word, const struct hyphae_type *type,
 				 uint64_t kind)
 {
 	uint64_t news = 1;
 
 	if (kind == HYPHAE_VALUE)
-		news = hy_write_value(g, c, type, word);
+		news = hy_write_value(g, c, word, type).changed;
 	else
 		hy_end_source(g, c, kind, word);
 	if (hy_watched())
@@ -213,18 +224,17 @@ static NOINLINE bool tell_source(struct hy_graph *g, struct hy_cell *c,
 	return news;
 }
 
-HY_FRAME int hy_notify(struct hy_graph *g, struct hy_cell *c,
-		       const struct hyphae_type *type, uint64_t word,
-		       uint64_t kind)
+HY_FRAME int hy_notify(struct hy_graph *g, struct hy_cell *c, uint64_t word,
+		       const struct hyphae_type *type, uint64_t kind)
 {
 	bool news;
 	int r;
 
 	hy_probe_notify(g, c, kind);
 	if (hy_watched() || unlikely(kind != HYPHAE_VALUE))
-		news = tell_source(g, c, type, word, kind);
+		news = tell_source(g, c, word, type, kind);
 	else
-		news = hy_write_value(g, c, type, word);
+		news = hy_write_value(g, c, word, type).changed;
 	r = HYPHAE_UNCHANGED;
 	if (news) {
 		notified(g, c);
@@ -246,11 +256,11 @@ static void flush_entry(struct hy_graph *g, struct hy_log_entry *entry)
 		return;
 	}
 	if (entry->what & LOG_VALUE)
-		hy_notify(g, c, c->type, entry->word, HYPHAE_VALUE);
+		hy_notify(g, c, entry->word, c->type, HYPHAE_VALUE);
 	if (entry->what & LOG_COMPLETE)
-		hy_notify(g, c, c->type, 0, HYPHAE_COMPLETE);
+		hy_notify(g, c, 0, c->type, HYPHAE_COMPLETE);
 	if (entry->what == LOG_FAIL)
-		hy_notify(g, c, c->type, (uintptr_t)entry->error, HYPHAE_ERROR);
+		hy_notify(g, c, (uintptr_t)entry->error, c->type, HYPHAE_ERROR);
 }
 
 static void fire_gathered(struct hy_graph *g)
@@ -264,7 +274,7 @@ static void fire_gathered(struct hy_graph *g)
 		if (!(flags & (F_SLOW_SPREAD | F_NO_VALUE)))
 			flags &= ~(uint32_t)F_VALUE_NEW;
 		store_relaxed(&c->flags, flags);
-		hy_fire_later(g, c);
+		hy_fire(g, c);
 	}
 	g->ngathered = 0;
 	hy_wave(g);
@@ -287,8 +297,8 @@ static void fail_after_value(struct hy_graph *g, struct hy_log *log)
 		if (entry->what != (LOG_VALUE | LOG_FAIL))
 			continue;
 		any = true;
-		hy_notify(g, entry->cell, entry->cell->type,
-			  (uintptr_t)entry->error, HYPHAE_ERROR);
+		hy_notify(g, entry->cell, (uintptr_t)entry->error,
+			  entry->cell->type, HYPHAE_ERROR);
 	}
 	g->gathering = false;
 	if (any)
@@ -335,7 +345,7 @@ static size_t flush_first(struct hy_graph *g, struct hy_log *log)
 		if (likely(entry->what == LOG_VALUE &&
 			   !(c->flags & (F_EVENT | F_ENDED)))) {
 			hy_log_forget(log, entry);
-			hy_notify(g, c, c->type, entry->word, HYPHAE_VALUE);
+			hy_notify(g, c, entry->word, c->type, HYPHAE_VALUE);
 			continue;
 		}
 		if (wait_from == log->count && must_wait(entry))
@@ -394,7 +404,7 @@ static inline void flush_one(struct hy_graph *g, struct hy_log *log)
 	struct hy_cell *c = log->entries[0].cell;
 
 	hy_log_forget(log, &log->entries[0]);
-	hy_notify(g, c, c->type, log->entries[0].word, HYPHAE_VALUE);
+	hy_notify(g, c, log->entries[0].word, c->type, HYPHAE_VALUE);
 	say_more(g);
 }
 
@@ -411,8 +421,8 @@ void hy_flush_wave(struct hy_graph *g, const struct hy_bare *at,
 		struct hy_cell *c = at->cell;
 
 		hy_flags_set(c, 0, F_PENDING);
-		if (!hy_notify(g, c, c->type, at->word, HYPHAE_VALUE))
-			hy_fire_later(g, c);
+		if (!hy_notify(g, c, at->word, c->type, HYPHAE_VALUE))
+			hy_fire(g, c);
 	}
 	g->gathering = g->fires_each = false;
 	hy_wave(g);

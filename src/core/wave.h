@@ -25,16 +25,22 @@
 #include "core/value.h"
 
 /* Tell a source a signal; word is the value's or a struct hy_error *. */
-int hy_notify(struct hy_graph *g, struct hy_cell *c,
-	      const struct hyphae_type *type, uint64_t word, uint64_t kind);
+int hy_notify(struct hy_graph *g, struct hy_cell *c, uint64_t word,
+	      const struct hyphae_type *type, uint64_t kind);
 
 /*
- * Compare and store; takes the word.  Returns 1 if the cell changed.
+ * Compare and store; takes the word.  Tells whether the cell changed, 1 or 0;
+ * one that is dead does not.
  * F_VALUE_NEW is set if the cell is not of the plain kind.  Of the plain kind
  * it has no other news: who lets it wait for its subscribers sets it.
  */
-uint64_t hy_write_value(struct hy_graph *g, struct hy_cell *c,
-			const struct hyphae_type *type, uint64_t word);
+struct hy_written {
+	uint64_t changed;
+	/* Changed, and of the plain kind: c->deps; else NULL. */
+	struct hy_edge *first;
+};
+struct hy_written hy_write_value(struct hy_graph *g, struct hy_cell *c,
+				 uint64_t word, const struct hyphae_type *type);
 
 /*
  * Compute a cell.  HY_ON: let it fire if it changed, and go on with what
@@ -53,18 +59,16 @@ static inline bool hy_waits(const struct hy_cell *c)
 }
 
 /*
- * Fan out: to the derived cells if `first` is NULL, else to the subscribers
- * from `first` to `last`.
- * Derived cells are queued.  But if there is only one, and nothing waits in
- * the queue, its struct hy_derived * is returned instead, for the caller to go
- * on with or to queue.
- * The result of a subscriber who is the only one to call may be returned: it is
- * the caller then who sees to it (fanout.h, hy_fanout_to()).  That way nothing
- * has to be kept during the call.
+ * Fan out.  `whom`: c->deps: derived cells, which are queued; or subscribers,
+ * from this one to `last`; or NULL: nobody, or somebody whom the caller sees
+ * to.
+ * Of subscribers, the result of the only one to call may be returned: it is the
+ * caller then who sees to it (fanout.h, hy_fanout_to()).  That way nothing has
+ * to be kept during the call.
  */
-intptr_t hy_fanout(struct hy_graph *g, struct hy_cell *c, struct hy_sub *first,
-		   const struct hy_sub *last, uint64_t height,
-		   const struct hyphae_type *type);
+int hy_fanout(struct hy_graph *g, struct hy_cell *c, const void *whom,
+	      const struct hy_sub *last, uint64_t height,
+	      const struct hyphae_type *type);
 
 /*
  * The whole of a log, as one wave (in an eager graph too), and one more for
@@ -90,7 +94,7 @@ static inline void hy_flush_bare(struct hy_graph *g, const struct hy_bare *at,
 	/* No more than a set. */
 	c = at->cell;
 	hy_flags_set(c, 0, F_PENDING);
-	hy_notify(g, c, c->type, at->word, HYPHAE_VALUE);
+	hy_notify(g, c, at->word, c->type, HYPHAE_VALUE);
 }
 
 /* Hold an error instead of a value (takes it); terminal: for good. */

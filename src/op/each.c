@@ -43,6 +43,8 @@ static int run_tap(struct hy_graph *g, struct hy_derived *d, void *out)
 
 const struct hy_op hy_op_map = {
 	.name = "map", .run = run_map, .flags = OP_STREAM};
+const struct hy_op hy_op_map_boxed = {
+	.name = "map", .run = run_map, .flags = OP_STREAM};
 const struct hy_op hy_op_filter = {
 	.name = "filter", .run = run_filter, .flags = OP_SHARES | OP_STREAM};
 
