@@ -92,8 +92,8 @@ static inline void hy_drain_begin_alone(struct hy_graph *g)
 
 static inline bool hy_drain_leave_alone(struct hy_graph *g)
 {
-	if (unlikely(load_relaxed(&g->unfinished) ||
-		     hy_queue_used(&g->queue) || g->result))
+	if (unlikely(load_relaxed(&g->unfinished) || hy_queue_used(&g->queue) ||
+		     g->result))
 		return false;
 	g->busy &= ~(uint32_t)BUSY_DRAINING;
 	return true;
