@@ -425,9 +425,78 @@ static void p17_heights(void **state)
 	assert_int_equal(counts.height, 3);
 }
 
+struct wide {
+	int64_t low, high;
+};
+
+static const struct hyphae_type wide_type = {.name = "wide",
+					     .size = sizeof(struct wide),
+					     .align = _Alignof(struct wide)};
+
+static int high_of(void *ret, const void *value, void *ctx)
+{
+	(void)ctx;
+	*(int64_t *)ret = ((const struct wide *)value)->high;
+	return 0;
+}
+
+static int widen(void *ret, const void *value, void *ctx)
+{
+	(void)ctx;
+	*(struct wide *)ret = (struct wide){0, *(const int64_t *)value};
+	return 0;
+}
+
+/* In a chain whose values take turns in lying in the cell and beside it. */
+static void chain_of_words_and_boxes(void **state)
+{
+	struct world *w = *state;
+	struct hyphae_cell *from = source(w, 1), *b, *c;
+	struct node *a = derive(w, inc, from);
+	struct node *d;
+	struct log *seen;
+
+	b = keep(w, hyphae_map(a->cell, &wide_type, widen, NULL));
+	c = keep(w, hyphae_map(b, &hyphae_int64, high_of, NULL));
+	d = derive(w, tenfold, c);
+	seen = follow(w, d->cell);
+	put(from, 2);
+	assert_log(seen, "20,30");
+}
+
+/* Releases itself the second time; what it makes then is nobody's. */
+static int release_own(void *ret, const void *value, void *ctx)
+{
+	struct hyphae_cell **own = ctx;
+
+	if (*own)
+		hyphae_cell_unref(*own);
+	*own = NULL;
+	*(int64_t *)ret = *(const int64_t *)value;
+	return 0;
+}
+
+static void released_in_its_own_map(void **state)
+{
+	struct world *w = *state;
+	struct hyphae_cell *a = source(w, 1), *own = NULL, *made;
+	struct node *b = derive(w, inc, a);
+
+	made = hyphae_map(b->cell, &hyphae_int64, release_own, &own);
+	own = made;
+	assert_non_null(made);
+	assert_int_equal(targets(b->cell), 1);
+	put(a, 2);
+	assert_null(own);
+	assert_int_equal(value(b->cell), 3);
+	assert_int_equal(targets(b->cell), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		CASE(chain_of_words_and_boxes),
+		CASE(released_in_its_own_map),
 		CASE(p01_diamond_one_pass),
 		CASE(p02_triangle),
 		CASE(p03_jagged_diamond_two_tails),
