@@ -321,7 +321,9 @@ static inline const struct hy_op *quick_of(const struct hy_graph *g)
  *	                          '-- the only one to do --'
  *
  * While nobody looks, a cell of the plain kind (a word, all inputs have a
- * value) goes straight down.
+ * value) goes straight down, and back to `plain` with the only one.  `quick` is
+ * HY_SLOWLY for as long as it takes to come to a cell that is not, so that the
+ * others need no test for it.
  */
 HY_FRAME bool hy_compute(struct hy_graph *g, struct hy_derived *d,
 			 enum hy_how how)
