@@ -64,8 +64,8 @@ bool hy_log_grow_bare(struct hy_graph *g)
 	struct hy_log *log = &g->solo.batches->log;
 	size_t count = (size_t)(g->bare_at - log->bare);
 
-	log->count = count;
-	if (!hy_log_room(g, log, 1))
+	/* That of the log stays 0: it is the graph that knows how many. */
+	if (!hy_log_room(g, log, count + 1))
 		return false;
 	g->bare_at = log->bare + count;
 	g->bare_end = log->bare + log->capacity;

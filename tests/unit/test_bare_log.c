@@ -188,6 +188,29 @@ static void one_wave(void **state)
 	done(&bed);
 }
 
+/* A log that has grown is empty all the same when its batch has ended. */
+static void grown_and_used_again(void **state)
+{
+	struct bed bed;
+	int i;
+
+	(void)state;
+	make(&bed, 0);
+	hyphae_batch_begin(bed.graph);
+	for (i = 0; i < MANY; i++)
+		assert_int_equal(hyphae_int64_set(bed.cells[i], i + 1), 0);
+	assert_int_equal(hyphae_batch_end(bed.graph), 0);
+	for (i = 0; i < MANY; i++)
+		listen(&bed, i);
+	/* Not the short way: it is looked whether the log is empty. */
+	assert_int_equal(hyphae_frame_begin(bed.graph, 0), 0);
+	assert_int_equal(hyphae_int64_set(bed.cells[7], 70), 0);
+	assert_int_equal(hyphae_frame_end(bed.graph), 0);
+	expect_told(&bed, 1, 70);
+	assert_int_equal(held(bed.cells[8]), 9);
+	done(&bed);
+}
+
 /* ---- something is ---------------------------------------------------------- */
 
 enum { BEFORE = 2 }; /* writes before what is looked at */
@@ -607,6 +630,7 @@ int main(void)
 		cmocka_unit_test(grows),
 		cmocka_unit_test(steady),
 		cmocka_unit_test(one_wave),
+		cmocka_unit_test(grown_and_used_again),
 		cmocka_unit_test(test_no_more_to_it),
 		cmocka_unit_test(test_written_twice),
 		cmocka_unit_test(test_written_in_a_loop),
