@@ -69,12 +69,12 @@ static inline void open_batch(struct hy_graph *g, struct hy_thread *t,
 		g->open_batches++;
 		return;
 	}
-	g->busy |= BUSY_BATCH;
 	/* Nothing is under way. */
-	if (g->busy == BUSY_BATCH && !batch->log.count) {
+	if (!g->busy && !batch->log.count) {
 		hy_log_bare_room(g, &batch->log);
-		g->busy |= BUSY_BARE;
+		g->busy = BUSY_BARE;
 	}
+	g->busy |= BUSY_BATCH;
 }
 
 static inline void close_batch(struct hy_graph *g, struct hy_thread *t,
@@ -91,7 +91,9 @@ static inline void close_batch(struct hy_graph *g, struct hy_thread *t,
 	}
 	if (g->busy & BUSY_BARE)
 		hy_log_close_bare(g, &batch->log);
-	g->busy &= ~(uint32_t)BUSY_BATCH;
+	/* Or a subscriber left another one open while this one settled. */
+	if (likely(!t->batches))
+		g->busy &= ~(uint32_t)BUSY_BATCH;
 }
 
 /* Inline, so that a graph without locks need not ask whose thread it is. */

@@ -608,6 +608,45 @@ static void two_batches_in_turn(void **state)
 	done(&bed);
 }
 
+static int leave_open_written(const struct hyphae_signal *signal, void *ctx)
+{
+	struct bed *bed = ctx;
+
+	if (*(const int64_t *)signal->value == 1) {
+		hyphae_batch_begin(bed->graph);
+		hyphae_int64_set(bed->cells[1], 11);
+	}
+	return 0;
+}
+
+/* A batch settles, and meanwhile a subscriber leaves another one open. */
+static void two_batches_at_once(void **state)
+{
+	struct bed bed;
+	int i;
+
+	(void)state;
+	make(&bed, MANY);
+	hyphae_subscribe_with(bed.cells[0], leave_open_written, &bed, NULL,
+			      HYPHAE_SKIP_INITIAL);
+	for (i = 1; i < 4; i++)
+		listen(&bed, i);
+	hyphae_batch_begin(bed.graph);
+	hyphae_int64_set(bed.cells[0], 1);
+	assert_int_equal(hyphae_settle(bed.graph), 0);
+	hyphae_int64_set(bed.cells[2], 12);
+	assert_int_equal(hyphae_batch_end(bed.graph), 0);
+	expect_told(&bed, 1, 12);
+	/* The other one is still open. */
+	assert_int_equal(hyphae_graph_free(bed.graph), -EBUSY);
+	hyphae_int64_set(bed.cells[3], 13);
+	expect_told(&bed, 1, 12);
+	assert_int_equal(hyphae_batch_end(bed.graph), 0);
+	expect_told(&bed, 3, 12, 11, 13);
+	assert_int_equal(hyphae_batch_end(bed.graph), -EINVAL);
+	done(&bed);
+}
+
 static void nested_begin(void **state)
 {
 	struct bed bed;
@@ -648,6 +687,7 @@ int main(void)
 		cmocka_unit_test(ended_by_a_post),
 		cmocka_unit_test(batch_within_its_end),
 		cmocka_unit_test(two_batches_in_turn),
+		cmocka_unit_test(two_batches_at_once),
 		cmocka_unit_test(nested_begin),
 	};
 
