@@ -217,7 +217,7 @@ void hy_last_target(struct hy_graph *g, struct hy_cell *c)
 void hy_wake_idle(struct hy_graph *g, struct hy_cell *c)
 {
 	need(g, c);
-	if (!c->targets)
+	if (c->flags & F_LAZY && !c->targets)
 		attention(g, c);
 }
 

@@ -14,9 +14,37 @@
 #include "core/slab.h"
 #include "core/value.h"
 
+/* It waits there to go idle, or for its hooks. */
+static void attend_no_more(struct hy_graph *g, struct hy_cell *c)
+{
+	struct hy_list *list = &g->attention;
+	size_t i = list->count - 1;
+
+	while (list->cells[i] != c) /* mostly it has just come */
+		i--;
+	list->cells[i] = list->cells[--list->count];
+	hy_flags_set(c, 0, F_ATTENTION);
+	c->refs--;
+}
+
+/*
+ * Is it dead already?  Else, if it is cut off and only waits to go idle, it
+ * does not wait any more: the reference that is given back is its last.
+ */
+static NOINLINE bool has_gone(struct hy_graph *g, struct hy_cell *c)
+{
+	if (c->flags & F_DEAD)
+		return true;
+	if (g->cutting && c->refs == 2 && !(c->flags & F_HOOKS))
+		attend_no_more(g, c);
+	return false;
+}
+
 void hy_cell_put(struct hy_graph *g, struct hy_cell *c)
 {
-	if (c->flags & F_DEAD || --c->refs)
+	if (unlikely(c->flags & (F_DEAD | F_ATTENTION)) && has_gone(g, c))
+		return;
+	if (--c->refs)
 		return;
 	if (unlikely(c->flags & F_PENDING)) {
 		hy_log_noted(g);
@@ -91,33 +119,21 @@ static void cut(struct hy_graph *g, struct hy_cell *c)
 
 struct hy_cut hy_cut_begin(struct hy_graph *g)
 {
-	return (struct hy_cut){g->dead_cells_end, g->attention.count};
+	struct hy_cut from = {g->dead_cells_end, g->cutting};
+
+	g->cutting = true;
+	return from;
 }
 
 void hy_cut_end(struct hy_graph *g, struct hy_cut *from)
 {
-	struct hy_list *list = &g->attention;
 	struct hy_cell *c;
 
-	for (;;) {
-		if ((c = *from->dead)) {
-			cut(g, c);
-			from->dead = &c->next_dead;
-		} else if (from->attention < list->count) {
-			c = list->cells[from->attention];
-			if (c->refs > 1 || c->flags & F_HOOKS) {
-				from->attention++;
-				continue;
-			}
-			/* Lazy, and nobody but that list has it. */
-			list->cells[from->attention] =
-				list->cells[--list->count];
-			hy_flags_set(c, 0, F_ATTENTION);
-			hy_cell_put(g, c);
-		} else {
-			return;
-		}
+	while ((c = *from->dead)) {
+		cut(g, c);
+		from->dead = &c->next_dead;
 	}
+	g->cutting = from->inside;
 }
 
 static void sub_release(struct hy_graph *g, struct hy_sub *s)

@@ -536,6 +536,7 @@ struct hy_graph {
 	struct hy_list attention; /* F_ATTENTION: cells, each referenced */
 	struct hy_list needed;	  /* lazy cells that are being woken */
 	bool waking;
+	bool cutting;		  /* hy_cut_begin() */
 	struct hy_raised *raised; /* a heap while heights grow */
 	size_t raised_capacity;
 	size_t nsignals;       /* cells with F_SIGNALS */

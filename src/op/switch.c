@@ -79,21 +79,28 @@ static void leave_all(struct hy_graph *g, struct flatten *s)
 		leave(g, s, (uint32_t)i);
 }
 
+/* In a wave: none of what was made for them is computed any more. */
+static void cut_all(struct hy_graph *g, struct flatten *s)
+{
+	struct hy_cut from = hy_cut_begin(g);
+
+	leave_all(g, s);
+	hy_cut_end(g, &from);
+}
+
 /* The selector: one more inner, or another one. */
 static int select_next(struct hy_graph *g, struct hy_derived *d, void *out)
 {
 	struct flatten *s = d->ctx;
 	struct call call = {s, hy_input_value(d, 0)};
-	struct hy_cut from = hy_cut_begin(g);
 	struct hy_inner inner;
 	int r;
 
 	if (s->over) /* since a wave before; what that released is still there */
 		return HY_KEEP;
-	if (s->one) {
-		leave_all(g, s);
-		hy_cut_end(g, &from);
-	} else if (s->count >= s->max)
+	if (s->one)
+		cut_all(g, s);
+	else if (s->count >= s->max)
 		return -ENOBUFS;
 	r = hy_inner_make(g, &inner, call_fn, &call, d->cell.height, s->type);
 	if (r)

@@ -262,6 +262,172 @@ static void an_old_inner_is_not_computed_in_the_next_wave(void **state)
 	}
 }
 
+/* ---- what is lazy, and what was let go of in a wave before -------------------- */
+
+#define MANY 100
+#define LAST 6
+
+/* A source that a subscriber of it counts up: waves of one propagation. */
+struct waves {
+	struct hyphae_cell *source, *other, *inner, *lazy[MANY];
+	unsigned int told, runs, last_runs;
+};
+
+static int count_on(const struct hyphae_signal *signal, void *ctx)
+{
+	struct waves *w = ctx;
+	int64_t at = hyphae_int64_of(signal);
+
+	return at < LAST ? hyphae_int64_set(w->source, at + 1) : 0;
+}
+
+static int run_in_wave(void *ret, const void *input, void *ctx)
+{
+	struct waves *w = ctx;
+
+	w->runs++;
+	w->last_runs += *(const int64_t *)input == LAST + 1;
+	*(int64_t *)ret = *(const int64_t *)input;
+	return 0;
+}
+
+static struct waves waves_in(struct hyphae_graph *g)
+{
+	return (struct waves){.source = hyphae_int64_new(g, 0),
+			      .other = hyphae_int64_new(g, -1)};
+}
+
+static void run_waves(struct waves *w, struct hyphae_cell *cell)
+{
+	hyphae_subscribe(cell, count_calls, &w->told);
+	hyphae_subscribe(w->source, count_on, w);
+	assert_int_equal(value(w->source), LAST);
+}
+
+static struct hyphae_cell *one_before_last(const void *value, void *ctx)
+{
+	struct waves *w = ctx;
+
+	if (*(const int64_t *)value != LAST - 1)
+		return w->other;
+	return hyphae_map(w->inner, &hyphae_int64, run_in_wave, w);
+}
+
+/* It woke what it follows, which does not keep it from going. */
+static void an_inner_that_woke_its_input_is_let_go_of(void **state)
+{
+	(void)state;
+	EACH_KIND(g)
+	{
+		struct waves w = waves_in(g);
+
+		w.inner = mapped(w.source, 1);
+		assert_int_equal(hyphae_cell_set_lazy(w.inner), 0);
+		run_waves(&w, hyphae_switch_map(w.source, &hyphae_int64,
+						one_before_last, &w));
+		assert_int_equal(w.runs, 1);
+		assert_int_equal(w.last_runs, 0);
+	}
+}
+
+static struct hyphae_cell *not_at_three(const void *value, void *ctx)
+{
+	struct waves *w = ctx;
+
+	return *(const int64_t *)value == 3 ? w->other : w->inner;
+}
+
+static struct hyphae_cell *make_inner_switch(const void *value, void *ctx)
+{
+	struct waves *w = ctx;
+
+	if (*(const int64_t *)value)
+		return w->other;
+	w->inner =
+		hyphae_map(mapped(w->source, 1), &hyphae_int64, run_in_wave, w);
+	hyphae_cell_set_lazy(w->inner);
+	return hyphae_switch_map(w->source, &hyphae_int64, not_at_three, w);
+}
+
+static int is_last(void *ret, const void *input, void *ctx)
+{
+	(void)ctx;
+	*(int64_t *)ret = *(const int64_t *)input == LAST;
+	return 0;
+}
+
+/* It has lost its follower in a wave before, and was followed again. */
+static void a_lazy_inner_is_let_go_of_however_long_it_is_there(void **state)
+{
+	(void)state;
+	EACH_KIND(g)
+	{
+		struct waves w = waves_in(g);
+		struct hyphae_cell *outer =
+			hyphae_map(w.source, &hyphae_int64, is_last, NULL);
+
+		run_waves(&w, hyphae_switch_map(outer, &hyphae_int64,
+						make_inner_switch, &w));
+		assert_true(w.runs >= 4);
+		assert_int_equal(w.last_runs, 0);
+	}
+}
+
+static int read_many(void *ret, void *ctx)
+{
+	struct waves *w = ctx;
+
+	*(int64_t *)ret = value(w->source);
+	for (int i = 0; i < MANY && !*(int64_t *)ret; i++)
+		value(w->lazy[i]);
+	return 0;
+}
+
+static struct hyphae_cell *follow_many(const void *value, void *ctx)
+{
+	struct waves *w = ctx;
+
+	for (int i = 0; i < MANY && *(const int64_t *)value == 2; i++)
+		hyphae_map(w->lazy[i], &hyphae_int64, run_in_wave, w);
+	return w->other;
+}
+
+/*
+ * What is lazy is in the list of what may go idle, has done so between two
+ * waves, and is woken by as many cells, for which that list has no room.
+ */
+static void what_wakes_its_input_is_in_no_list(void **state)
+{
+	(void)state;
+	EACH_KIND(g)
+	{
+		struct waves w = waves_in(g);
+		struct choice c = {
+			.c = {hyphae_int64_new(g, 0), hyphae_int64_new(g, 0)}};
+		struct hyphae_cell *which = hyphae_int64_new(g, 0), *merged;
+
+		for (int i = 0; i < MANY; i++) {
+			w.lazy[i] = mapped(w.other, 1);
+			hyphae_cell_set_lazy(w.lazy[i]);
+		}
+		hyphae_subscribe(
+			hyphae_computed(g, &hyphae_int64, read_many, &w),
+			count_calls, &w.told);
+		merged = hyphae_merge_map(which, &hyphae_int64, 2, choose, &c);
+		hyphae_subscribe(hyphae_switch_map(merged, &hyphae_int64,
+						   follow_many, &w),
+				 count_calls, &w.told);
+		hyphae_int64_set(which, 1);
+		hyphae_batch_begin(g);
+		hyphae_int64_set(w.source, 1);
+		hyphae_int64_set(c.c[0], 1);
+		hyphae_int64_set(c.c[1], 2);
+		hyphae_batch_end(g);
+		assert_int_equal(value(merged), 2);
+		assert_int_equal(w.runs, k_ == 2 ? 0 : MANY);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -271,6 +437,10 @@ int main(void)
 		cmocka_unit_test(a_switch_that_has_failed_is_over),
 		cmocka_unit_test(a_retry_that_has_ended_keeps_nothing),
 		cmocka_unit_test(an_old_inner_is_not_computed_in_the_next_wave),
+		cmocka_unit_test(an_inner_that_woke_its_input_is_let_go_of),
+		cmocka_unit_test(
+			a_lazy_inner_is_let_go_of_however_long_it_is_there),
+		cmocka_unit_test(what_wakes_its_input_is_in_no_list),
 	};
 
 	return cmocka_run_group_tests_name("regressions: inner cells", tests,
