@@ -400,6 +400,7 @@ static struct {
 	int64_t value;
 } writes[16];
 static int nwrites;
+static int ending = -1; /* a cell that completes behind its last value */
 
 /* May a function of this recipe's come to read or follow the cell? */
 static bool mentions(int recipe, int cell, bool top)
@@ -489,6 +490,8 @@ static void model_writes(void)
 			emitted[writes[i].cell] = true;
 			model_write(i);
 		}
+		if (first && ending >= 0)
+			end_with(mcells[ending], COMPLETED);
 		first = false;
 		for (; i < nwrites && !recipes[writes[i].cell].event; i++)
 			;
@@ -497,6 +500,7 @@ static void model_writes(void)
 		tell_subs();
 	} while (more_rounds);
 	nwrites = 0;
+	ending = -1;
 }
 
 static void note_write(int cell, int64_t value)
@@ -616,6 +620,18 @@ static void step_lazy(void)
 		BAD(cell, "#%d does not get lazy", cell);
 }
 
+/* Perhaps in the wave that tells its last value. */
+static void complete_in_batch(void)
+{
+	int cell = pick(is_source);
+
+	if (cell < 0 || recipes[cell].event || mcells[cell]->end != OPEN)
+		return;
+	ending = cell;
+	if (hyphae_cell_complete(cells[cell]) != 0)
+		BAD(cell, "#%d does not complete", cell);
+}
+
 static void step_batch(void)
 {
 	unsigned int count = 1 + dice(6);
@@ -638,6 +654,8 @@ static void step_batch(void)
 			write_source(cell, value);
 		}
 	}
+	if (!eager && dice(16) == 0)
+		complete_in_batch();
 	if (hyphae_batch_end(graph) != 0)
 		FAIL("the batch did not end well");
 	model_writes();
