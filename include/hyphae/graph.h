@@ -11,7 +11,8 @@
  * system call, membarrier(2), which interrupts the threads of the process that
  * run for about a microsecond; then the lock is a plain mutex again, for twice
  * as long as before.  Where membarrier is missing (before Linux 4.14) or
- * refused with an error, as by a seccomp filter, it is a mutex always.
+ * refused with an error, as by a seccomp filter, it is a mutex always.  For a
+ * filter that kills, a build with -DHYPHAE_MEMBARRIER=0 never makes that call.
  */
 #ifndef HYPHAE_GRAPH_H
 #define HYPHAE_GRAPH_H

@@ -12,7 +12,9 @@
 #define LOOKS 200 /* without a sleep */
 #endif
 #define NAP_MS 20
+#ifndef SEATS
 #define SEATS 256 /* more threads than that at once have none */
+#endif
 
 /* <linux/membarrier.h>, since Linux 4.14. */
 #define CMD_PRIVATE_EXPEDITED 8
@@ -23,9 +25,13 @@ unsigned int hy_lock_patience = PATIENCE;
 struct hy_seat hy_no_seat;
 __thread struct hy_seat *hy_seat = &hy_no_seat;
 
+#if defined(HY_DEBUG) || defined(__SANITIZE_ADDRESS__)
+__thread const struct hy_lock *hy_lock_held;
+#endif
+
 static struct hy_seat seats[SEATS];
 static __thread bool had_seat; /* the thread ends, or there is none for it */
-static bool refused;	       /* there is no fence */
+static bool refused = !HYPHAE_MEMBARRIER; /* there is no fence */
 
 static pthread_key_t key;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -33,7 +39,7 @@ static bool key_made;
 
 /* ---- the fence --------------------------------------------------------- */
 
-#ifdef SYS_membarrier
+#if HYPHAE_MEMBARRIER && defined(SYS_membarrier)
 static int membarrier(int command)
 {
 	return (int)syscall(SYS_membarrier, command, 0, 0);
@@ -65,7 +71,10 @@ static bool fence(void)
 
 /* ---- seats --------------------------------------------------------------- */
 
-/* The thread ends; from now on it takes the way of the others. */
+/*
+ * The thread ends; from now on it takes the way of the others.  If it was
+ * cancelled inside a lock that stays taken, as a mutex does, and so the seat.
+ */
 static void seat_leave(void *ctx)
 {
 	struct hy_seat *seat = ctx;

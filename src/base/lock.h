@@ -38,8 +38,9 @@
  * enough; what is taken while the favourite is inside another is the mutex.
  *
  * Memory order.  What F did inside is seen by D: F3 is a release, D3 an
- * acquire.  What D did is seen by F: after D1 it takes the mutex.  F itself
- * needs no order among its own stays.
+ * acquire.  (D3 may see the F1 of a later stay elsewhere instead of F3: a store
+ * by the same thread belongs to what F3 releases.)  What D did is seen by F:
+ * after D1 it takes the mutex.  F itself needs no order among its own stays.
  *
  * No wake-up can be lost since there is none: D looks again and again, at
  * first without a pause, then in sleeps of up to a millisecond.  Inside are
@@ -50,6 +51,7 @@
  * for NAP_MS in place of D2, once a lock, and there are no favourites any more.
  * That is what C11 calls a reasonable time for a store to become visible
  * (7.17.3, 16); processors keep one back for less than a thousandth of it.
+ * With HYPHAE_MEMBARRIER=0 it is never called, for filters that kill.
  */
 #ifndef HY_LOCK_H
 #define HY_LOCK_H
@@ -59,6 +61,10 @@
 #include <time.h>
 
 #include "base/compiler.h"
+
+#ifndef HYPHAE_MEMBARRIER
+#define HYPHAE_MEMBARRIER 1
+#endif
 
 struct hy_lock;
 
@@ -88,6 +94,27 @@ extern struct hy_seat hy_no_seat __attribute__((visibility("hidden")));
 extern __thread struct hy_seat *hy_seat
 	__attribute__((visibility("hidden"), tls_model("initial-exec")));
 
+/* In builds that check: that no thread is inside two. */
+#if defined(HY_DEBUG) || defined(__SANITIZE_ADDRESS__)
+extern __thread const struct hy_lock *hy_lock_held
+	__attribute__((visibility("hidden"), tls_model("initial-exec")));
+
+static inline void hy_lock_holds(const struct hy_lock *before,
+				 const struct hy_lock *now)
+{
+	if (hy_lock_held != before)
+		__builtin_trap();
+	hy_lock_held = now;
+}
+#else
+static inline void hy_lock_holds(const struct hy_lock *before,
+				 const struct hy_lock *now)
+{
+	(void)before;
+	(void)now;
+}
+#endif
+
 void hy_lock_init(struct hy_lock *lock);
 void hy_lock_enter_slowly(struct hy_lock *lock);
 void hy_lock_leave_slowly(struct hy_lock *lock);
@@ -104,6 +131,7 @@ static inline void hy_lock_enter(struct hy_lock *lock)
 {
 	struct hy_seat *seat = hy_seat;
 
+	hy_lock_holds(NULL, lock);
 	if (likely(load_relaxed(&lock->favourite) == seat)) {
 		store_relaxed(&seat->inside, lock);
 		__atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -118,6 +146,7 @@ static inline void hy_lock_leave(struct hy_lock *lock)
 {
 	struct hy_seat *seat = hy_seat;
 
+	hy_lock_holds(lock, NULL);
 	if (likely(load_relaxed(&seat->inside) == lock))
 		store_release(&seat->inside, NULL);
 	else
