@@ -80,7 +80,8 @@ static void seat_leave(void *ctx)
 	struct hy_seat *seat = ctx;
 
 	hy_seat = &hy_no_seat;
-	store_release(&seat->taken, 0);
+	if (!load_relaxed(&seat->inside))
+		store_release(&seat->taken, 0);
 }
 
 static void make_key(void)
@@ -189,13 +190,13 @@ static void take(struct hy_lock *lock)
 static NOINLINE void favour(struct hy_lock *lock)
 {
 	lock->streak = 0;
+	if (!load_relaxed(&refused) && !seat_have())
+		return;
 	/* Is there a fence still? */
 	if (load_relaxed(&refused) || !fence()) {
 		lock->patience = UINT32_MAX;
 		return;
 	}
-	if (!seat_have())
-		return;
 	store_relaxed(&hy_seat->inside, lock);
 	store_release(&lock->favourite, hy_seat);
 	pthread_mutex_unlock(&lock->mutex);

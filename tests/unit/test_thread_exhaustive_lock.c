@@ -185,6 +185,9 @@ static void time_passes(void)
 #define pthread_setcancelstate(s, o) ((void)(o))
 
 #define LOOKS 1
+#define SEATS 4
+#undef HYPHAE_MEMBARRIER
+#define HYPHAE_MEMBARRIER 1
 #include "base/lock.c"
 
 /* ---- scenarios ------------------------------------------------------------- */
@@ -220,6 +223,14 @@ static void begin_refused(void)
 static void begin_without(void)
 {
 	begin_with(0);
+}
+
+/* All seats are other threads'. */
+static void begin_full(void)
+{
+	begin();
+	for (size_t i = 0; i < SEATS; i++)
+		seats[i].taken = 1;
 }
 
 /* A thread as if it were new, which threads of the scheduler are not. */
@@ -271,6 +282,16 @@ static void enter_1(void)
 {
 	start();
 	enter_times(1);
+	stop();
+}
+
+/* Ends while it is the favourite; its seat is there for another thread. */
+static void enter_3_and_end(void)
+{
+	start();
+	enter_times(3);
+	if (hy_seat != &hy_no_seat)
+		seat_leave(hy_seat);
 	stop();
 }
 
@@ -350,6 +371,12 @@ static const char *end_6(void)
 	return all_left(6);
 }
 
+/* Who has no seat does not ask for a fence, again and again. */
+static const char *end_6_without_fence(void)
+{
+	return fences == 1000 ? all_left(6) : "a fence for nothing";
+}
+
 static const struct explore_scenario scenarios[] = {
 	{"dismissed", TWO, begin, {enter_4, enter_1}, end_5},
 	{"by turns", TWO, begin, {enter_4, enter_3}, end_7},
@@ -358,6 +385,12 @@ static const struct explore_scenario scenarios[] = {
 	{"a condition", TWO, begin, {await, say}, end_4},
 	{"refused later", TWO, begin_refused, {enter_4, enter_3}, end_7},
 	{"a condition, refused later", TWO, begin_refused, {await, say}, end_4},
+	{"a seat changes hands",
+	 THREE,
+	 begin,
+	 {enter_3_and_end, enter_3, enter_1},
+	 end_7},
+	{"no seat", TWO, begin_full, {enter_3, enter_3}, end_6_without_fence},
 	{"no fence", TWO, begin_without, {enter_4, enter_3}, end_7},
 };
 

@@ -30,7 +30,8 @@
 #define TIMES 200000
 #endif
 #define THREADS 3
-#define MANY 600 /* more threads than there are seats, one after the other */
+#define CROWD 280 /* more threads than there are seats, at once */
+#define MANY 600  /* more threads than there are seats, one after the other */
 
 static struct hy_lock lock;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
@@ -77,7 +78,7 @@ static void *a_few_times(void *ctx)
 /* Is there a membarrier here, as the library uses it? */
 static bool has_fence(void)
 {
-	return syscall(SYS_membarrier, 16, 0, 0) == 0 &&
+	return HYPHAE_MEMBARRIER && syscall(SYS_membarrier, 16, 0, 0) == 0 &&
 	       syscall(SYS_membarrier, 8, 0, 0) == 0;
 }
 
@@ -152,6 +153,50 @@ static void threads_come_and_go(void **state)
 	}
 	assert_true(all);
 	assert_int_equal(plain, 4 * MANY);
+}
+
+/* Who finds no seat is nobody's favourite, and inside alone all the same. */
+struct crowd {
+	pthread_barrier_t barrier;
+	unsigned int favourites;
+};
+
+static void *in_crowd(void *ctx)
+{
+	struct crowd *crowd = ctx;
+	struct hy_lock own;
+
+	hy_lock_init(&own);
+	for (int i = 0; i < 3; i++) {
+		hy_lock_enter(&own);
+		hy_lock_leave(&own);
+	}
+	if (own.favourite)
+		__atomic_add_fetch(&crowd->favourites, 1, __ATOMIC_RELAXED);
+	enter_times(10);
+	pthread_barrier_wait(&crowd->barrier); /* all are there at once */
+	return NULL;
+}
+
+#define SEATS 256
+
+static void more_threads_than_seats(void **state)
+{
+	pthread_t threads[CROWD];
+	struct crowd crowd = {.favourites = 0};
+	bool fence = has_fence();
+
+	(void)state;
+	enter_times(2); /* this thread has one, too */
+	pthread_barrier_init(&crowd.barrier, NULL, CROWD);
+	for (int i = 0; i < CROWD; i++)
+		assert_int_equal(
+			pthread_create(&threads[i], NULL, in_crowd, &crowd), 0);
+	for (int i = 0; i < CROWD; i++)
+		pthread_join(threads[i], NULL);
+	pthread_barrier_destroy(&crowd.barrier);
+	assert_int_equal(crowd.favourites, fence ? SEATS - 1 : 0);
+	assert_int_equal(plain, 2 + CROWD * 10);
 }
 
 /* The favourite of both is inside one at a time. */
@@ -264,6 +309,34 @@ static void fork_beside_the_favourite(void **state)
 	pthread_barrier_wait(&barrier);
 	pthread_join(thread, NULL);
 	pthread_barrier_destroy(&barrier);
+}
+
+static struct hy_seat *left_inside;
+
+static void *end_inside(void *ctx)
+{
+	enter_times(3);
+	hy_lock_enter(&lock);
+	if (favourite())
+		left_inside = hy_seat;
+	pthread_exit(ctx);
+}
+
+/* As with a mutex the lock stays taken; so its seat is not given away. */
+static int ended_inside(void)
+{
+	pthread_t thread;
+
+	pthread_create(&thread, NULL, end_inside, NULL);
+	pthread_join(thread, NULL);
+	return left_inside &&
+	       (!left_inside->taken || left_inside->inside != &lock);
+}
+
+static void a_thread_that_ends_inside(void **state)
+{
+	(void)state;
+	assert_int_equal(status_of(ended_inside), 0);
 }
 
 /* From now on membarrier is refused, to all threads. */
@@ -386,10 +459,12 @@ int main(void)
 				       setup),
 		cmocka_unit_test_setup(no_patience_no_favourite, setup),
 		cmocka_unit_test_setup(threads_come_and_go, setup),
+		cmocka_unit_test_setup(more_threads_than_seats, setup),
 		cmocka_unit_test_setup(two_locks, setup),
 		cmocka_unit_test_setup(a_condition, setup),
 		cmocka_unit_test_setup(a_condition_in_time, setup),
 		cmocka_unit_test_setup(fork_beside_the_favourite, setup),
+		cmocka_unit_test_setup(a_thread_that_ends_inside, setup),
 		cmocka_unit_test_setup(refused_by_a_filter, setup),
 		cmocka_unit_test_setup(a_graph_of_two_threads, setup),
 	};
