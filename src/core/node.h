@@ -53,11 +53,13 @@ static ALWAYS_INLINE struct hy_label *hy_cell_ready(const struct hy_graph *g,
 {
 	struct hy_label *label = &hy_label_place(site)->label;
 
-	return likely(g->free_slots[kind] &&
-		      load_acquire(&label->site) == site) &&
-			       hy_has_id(g)
-		       ? label
-		       : NULL;
+	if (unlikely(!g->free_slots[kind] ||
+		     load_acquire(&label->site) != site) ||
+	    !hy_has_id(g))
+		return NULL;
+	/* Also of a child of fork(), or a library that was loaded again. */
+	hy_touch_text(site);
+	return label;
 }
 
 /* One that is ready, with all that both kinds have. */

@@ -20,8 +20,9 @@
  *  I4  height > that of every input; 0 for a source.  It is 1 + the greatest
  *      when a cell is made; it grows when an input's does, and never shrinks.
  *  I5  Only the drainer changes value, state and F_QUEUED of a cell.
- *  I6  While a graph drains no slot is freed and no subscription is
- *      unlinked: what dies is marked and waits in `graph->dead`.
+ *  I6  While a graph drains no slot of a cell or a subscription is freed, and
+ *      no subscription is unlinked: what dies is marked and waits among
+ *      `dead_cells` and `dead_subs`.
  *  I7  No wave allocates: room for it is made when cells and subscriptions
  *      are (the queue for the greatest height, `fired` for every subscribed
  *      cell and a retry of it, the eager stack for every edge and cell, two boxes for every
@@ -611,7 +612,7 @@ struct hy_chunk {
 	struct hy_graph *graph;
 	uint32_t kind; /* enum hy_chunk_kind: never changes */
 	uint32_t slot_bytes;
-	uint32_t used; /* slots handed out at least once */
+	uint32_t used; /* slots that were opened, from the first on */
 	uint32_t slots;
 	uint32_t slot_shift; /* log2 of slot_bytes, of cells */
 	uint32_t users_at;   /* of cells: HY_SOURCE_USERS or _DERIVED_ */
