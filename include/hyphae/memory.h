@@ -2,10 +2,10 @@
 /*
  * Where memory comes from, and how much of it a graph has.
  *
- * Without a word from the program, cells and subscriptions lie in chunks of
- * 64 KiB that are mapped and kept for the next graph, and everything else
- * (names, values over 8 bytes, inputs of cells with several, arrays) comes
- * from malloc().  A program can replace the functions behind that, for the
+ * Without a word from the program, cells, subscriptions and lists of one or two
+ * inputs lie in chunks of 64 KiB that are mapped and kept for the next graph,
+ * and everything else (names, values over 8 bytes, longer lists of inputs,
+ * arrays) comes from malloc().  A program can replace the functions behind that, for the
  * whole process, and it can give a graph storage of its own, of which the
  * graph then lives alone.
  */
@@ -152,9 +152,13 @@ struct hyphae_graph_memory {
 	struct hyphae_memory_kind derived;
 	struct hyphae_memory_kind subscriptions;
 	struct hyphae_memory_kind scopes;
-	size_t chunks;	/* of HYPHAE_CHUNK_BYTES each */
+	/*
+	 * Of HYPHAE_CHUNK_BYTES each.  Short lists of inputs and timers have
+	 * some, too.
+	 */
+	size_t chunks;
 	size_t values;	/* blocks of values over 8 bytes, spare ones too */
-	size_t inputs;	/* lists of cells with more than one */
+	size_t inputs;	/* lists of cells with more than one, also in chunks */
 	size_t names;	/* with their NULs */
 	size_t arrays;	/* queues and logs */
 	size_t storage; /* bytes that the caller gave, or 0 */

@@ -38,6 +38,7 @@ static size_t add_cell(struct hy_cell *c, struct hyphae_graph_memory *m)
 	       (hy_cold_of(c) ? sizeof(struct hy_cold) : 0);
 }
 
+/* NULL: none of those that are told. */
 static struct hyphae_memory_kind *kind_of(struct hyphae_graph_memory *m,
 					  const struct hy_chunk *chunk)
 {
@@ -48,8 +49,10 @@ static struct hyphae_memory_kind *kind_of(struct hyphae_graph_memory *m,
 		return &m->derived;
 	case HY_CHUNK_SUBSCRIPTION:
 		return &m->subscriptions;
-	default:
+	case HY_CHUNK_SCOPE:
 		return &m->scopes;
+	default: /* timers; inputs, which are counted with their cell */
+		return NULL;
 	}
 }
 
@@ -58,11 +61,11 @@ static void add_chunk(struct hy_chunk *chunk, struct hyphae_graph_memory *m)
 	struct hyphae_memory_kind *kind = kind_of(m, chunk);
 	size_t bytes = chunk->slot_bytes;
 
+	m->chunks++;
+	if (!kind)
+		return;
 	if (hy_has_cells(chunk))
 		bytes = hy_slot_bytes(chunk->kind == HY_CHUNK_DERIVED);
-	m->chunks++;
-	if (chunk->kind == HY_CHUNK_INPUTS) /* they are counted by cell */
-		return;
 	kind->reserved += HY_CHUNK_BYTES;
 	for (uint32_t i = 0; i < chunk->used; i++) {
 		void *slot = hy_slot_at(chunk, i);
