@@ -569,6 +569,157 @@ static void batch_within_its_end(void **state)
 	done(&bed);
 }
 
+static int open_and_end(const struct hyphae_signal *signal, void *ctx)
+{
+	struct bed *bed = ctx;
+
+	(void)signal;
+	hyphae_batch_begin(bed->graph);
+	hyphae_batch_end(bed->graph);
+	return 0;
+}
+
+/* It leaves nothing to do, and the batch that it had is the spare one. */
+static void empty_batch_within_its_end(void **state)
+{
+	struct bed bed;
+	int i;
+
+	(void)state;
+	make(&bed, 2);
+	hyphae_subscribe_with(bed.cells[0], open_and_end, &bed, NULL,
+			      HYPHAE_SKIP_INITIAL);
+	listen(&bed, 1);
+	for (i = 1; i <= 3; i++) {
+		hyphae_batch_begin(bed.graph);
+		hyphae_int64_set(bed.cells[0], i);
+		hyphae_int64_set(bed.cells[1], 10 * i);
+		assert_int_equal(hyphae_batch_end(bed.graph), 0);
+	}
+	expect_told(&bed, 3, 10, 20, 30);
+	done(&bed);
+}
+
+/* The passes of two waves, one of which the subscriber of the other wrote. */
+struct passes {
+	struct bed bed;
+	uint64_t first, second;
+};
+
+static int note_first(const struct hyphae_signal *signal, void *ctx)
+{
+	struct passes *passes = ctx;
+
+	passes->first = hy_graph(passes->bed.graph)->pass;
+	hyphae_int64_set(passes->bed.cells[1], *(const int64_t *)signal->value);
+	return 0;
+}
+
+static int note_second(const struct hyphae_signal *signal, void *ctx)
+{
+	struct passes *passes = ctx;
+
+	(void)signal;
+	passes->second = hy_graph(passes->bed.graph)->pass;
+	return 0;
+}
+
+static void one_pass(void **state)
+{
+	struct passes passes;
+	struct bed *bed = &passes.bed;
+
+	(void)state;
+	make(bed, 2);
+	hyphae_subscribe_with(bed->cells[0], note_first, &passes, NULL,
+			      HYPHAE_SKIP_INITIAL);
+	hyphae_subscribe_with(bed->cells[1], note_second, &passes, NULL,
+			      HYPHAE_SKIP_INITIAL);
+	hyphae_batch_begin(bed->graph);
+	hyphae_int64_set(bed->cells[0], 1);
+	assert_int_equal(hyphae_batch_end(bed->graph), 0);
+	assert_int_equal(passes.first, passes.second);
+	done(bed);
+}
+
+/* The last pass id in stock has been used: others have what follows it. */
+static void out_of_pass_ids(void **state)
+{
+	struct hyphae_graph *other = hyphae_graph_new(HYPHAE_SINGLE_THREAD);
+	struct hyphae_cell *cell = hyphae_int64_new(other, 0);
+	struct hy_graph *g;
+	uint64_t last;
+	struct bed bed;
+
+	(void)state;
+	make(&bed, 2);
+	hyphae_int64_set(cell, 1);
+	g = hy_graph(bed.graph);
+	last = g->pass_end;
+	g->pass_next = last;
+	assert_int_equal(hy_graph(other)->pass, last);
+	assert_int_equal(hyphae_batch_begin(bed.graph), 0);
+	assert_int_not_equal(g->solo.batches->pass, last);
+	assert_int_equal(g->pass_next, g->solo.batches->pass + 1);
+	assert_true(g->pass_next < g->pass_end);
+	assert_int_equal(hyphae_batch_end(bed.graph), 0);
+	assert_int_equal(hyphae_graph_free(other), 0);
+	done(&bed);
+}
+
+/* What the end of a batch is told of, if somebody watches. */
+static void counts_writes(void **state)
+{
+	struct hyphae_cell_info info;
+	const struct hy_log *log;
+	struct bed bed;
+	int i;
+
+	(void)state;
+	make(&bed, MANY);
+	for (i = 0; i < 2; i++) {
+		hyphae_batch_begin(bed.graph);
+		log = &hy_graph(bed.graph)->solo.batches->log;
+		hyphae_int64_set(bed.cells[0], 1);
+		hyphae_int64_set(bed.cells[1], 2);
+		hyphae_int64_set(bed.cells[1], 3);
+		if (i) { /* the second time it is told */
+			hyphae_cell_info(bed.cells[0], &info);
+			assert_int_equal(log->writes, 3);
+			assert_int_equal(log->coalesced, 1);
+		}
+		assert_int_equal(hyphae_batch_end(bed.graph), 0);
+	}
+	done(&bed);
+}
+
+static int write_one(void *out, const void *in, void *ctx)
+{
+	struct bed *bed = ctx;
+
+	*(int64_t *)out = hyphae_int64_set(bed->cells[1], 5);
+	(void)in;
+	return 0;
+}
+
+/* Who may not write may not write there either. */
+static void not_in_a_function(void **state)
+{
+	struct hyphae_cell *made;
+	struct bed bed;
+
+	(void)state;
+	make(&bed, MANY);
+	hyphae_batch_begin(bed.graph);
+	hyphae_int64_set(bed.cells[0], 1);
+	made = hyphae_map(bed.cells[0], &hyphae_int64, write_one, &bed);
+	assert_int_equal(held(made), -EPERM);
+	assert_int_equal(hyphae_batch_end(bed.graph), 0);
+	assert_int_equal(held(made), -EPERM);
+	assert_int_equal(held(bed.cells[1]), 0);
+	done(&bed);
+}
+
 static int leave_open(const struct hyphae_signal *signal, void *ctx)
 {
 	struct bed *bed = ctx;
@@ -644,6 +795,13 @@ static void two_batches_at_once(void **state)
 	assert_int_equal(hyphae_batch_end(bed.graph), 0);
 	expect_told(&bed, 3, 12, 11, 13);
 	assert_int_equal(hyphae_batch_end(bed.graph), -EINVAL);
+	/* Nothing of it is left in the one that is used again. */
+	hyphae_batch_begin(bed.graph);
+	hyphae_int64_set(bed.cells[2], 22);
+	assert_int_equal(hyphae_settle(bed.graph), 0);
+	hyphae_int64_set(bed.cells[2], 23);
+	assert_int_equal(hyphae_batch_end(bed.graph), 0);
+	expect_told(&bed, 5, 12, 11, 13, 22, 23);
 	done(&bed);
 }
 
@@ -686,6 +844,11 @@ int main(void)
 		cmocka_unit_test(completed_meanwhile),
 		cmocka_unit_test(ended_by_a_post),
 		cmocka_unit_test(batch_within_its_end),
+		cmocka_unit_test(empty_batch_within_its_end),
+		cmocka_unit_test(one_pass),
+		cmocka_unit_test(out_of_pass_ids),
+		cmocka_unit_test(counts_writes),
+		cmocka_unit_test(not_in_a_function),
 		cmocka_unit_test(two_batches_in_turn),
 		cmocka_unit_test(two_batches_at_once),
 		cmocka_unit_test(nested_begin),
