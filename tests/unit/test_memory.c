@@ -871,6 +871,27 @@ static void heap_cells_sweep(void **state)
 	(sizeof(struct hy_derived) + sizeof(struct hy_error *) +               \
 	 sizeof(uint32_t))
 
+/* What an operator of one input keeps goes with its cell. */
+static void state_goes_with_its_cell(void **state)
+{
+	struct hyphae_graph *graph = hyphae_graph_new(HYPHAE_SINGLE_THREAD);
+	struct hyphae_cell *a = hyphae_int64_new(graph, 1);
+	size_t blocks;
+
+	(void)state;
+	assert_int_equal(hyphae_cell_unref(hyphae_distinct(a, 4)), 0);
+	blocks = tally.blocks;
+	for (int i = 0; i < 3; i++) {
+		struct hyphae_cell *b = hyphae_distinct(a, 4);
+
+		assert_non_null(b);
+		assert_true(tally.blocks > blocks);
+		assert_int_equal(hyphae_cell_unref(b), 0);
+		assert_int_equal(tally.blocks, blocks);
+	}
+	assert_int_equal(hyphae_graph_free(graph), 0);
+}
+
 /* ---- how much ---------------------------------------------------------------------------- */
 
 static void memory_of_a_graph(void **state)
@@ -968,6 +989,7 @@ int main(void)
 		cmocka_unit_test(heap_cells),
 		cmocka_unit_test(heap_cells_of_a_graph),
 		cmocka_unit_test(heap_cells_sweep),
+		cmocka_unit_test(state_goes_with_its_cell),
 		cmocka_unit_test(memory_of_a_graph),
 		cmocka_unit_test(memory_of_a_million_cells),
 	};
