@@ -667,6 +667,31 @@ static void out_of_pass_ids(void **state)
 	done(&bed);
 }
 
+/* While a pass report is open all batches of the thread belong to its pass. */
+static void batches_of_a_pass(void **state)
+{
+	struct hyphae_report report;
+	uint64_t passes[2];
+	struct bed bed;
+	int i;
+
+	(void)state;
+	make(&bed, 2);
+	assert_int_equal(hyphae_pass_begin(), 0);
+	for (i = 0; i < 2; i++) {
+		hyphae_batch_begin(bed.graph);
+		passes[i] = hy_graph(bed.graph)->solo.batches->pass;
+		hyphae_int64_set(bed.cells[0], i + 1);
+		assert_int_equal(hyphae_batch_end(bed.graph), 0);
+	}
+	assert_int_equal(hyphae_pass_end(), 0);
+	assert_int_equal(passes[0], passes[1]);
+	assert_int_equal(hyphae_report_take(&report), 0);
+	assert_int_equal(report.writes, 2);
+	hyphae_report_done(&report);
+	done(&bed);
+}
+
 /* What the end of a batch is told of, if somebody watches. */
 static void counts_writes(void **state)
 {
@@ -847,6 +872,7 @@ int main(void)
 		cmocka_unit_test(empty_batch_within_its_end),
 		cmocka_unit_test(one_pass),
 		cmocka_unit_test(out_of_pass_ids),
+		cmocka_unit_test(batches_of_a_pass),
 		cmocka_unit_test(counts_writes),
 		cmocka_unit_test(not_in_a_function),
 		cmocka_unit_test(two_batches_in_turn),
