@@ -83,7 +83,8 @@ static void flush(struct hy_graph *g, struct hy_log *log)
 
 /*
  * A wave of what other threads left here: posts, the inbox.  Who only ended
- * or made something (`waves` is 0) leaves posts to a write.
+ * or made something (`waves` is 0) leaves posts to a write.  False: there was
+ * nothing; but drop functions of posts that a cell refused may have been called.
  */
 static bool serve(struct hy_graph *g, unsigned int waves)
 {
@@ -101,9 +102,14 @@ static bool serve(struct hy_graph *g, unsigned int waves)
 }
 
 /* Whatever is left to do sets `left`; but for what other threads leave. */
+static bool left_meanwhile(const struct hy_graph *g)
+{
+	return g->left || hy_queue_used(&g->queue);
+}
+
 static bool nothing_left(const struct hy_graph *g)
 {
-	return !g->left && !hy_queue_used(&g->queue) && !g->inbox.count &&
+	return !left_meanwhile(g) && !g->inbox.count &&
 	       !load_acquire(&g->posts);
 }
 
@@ -152,9 +158,13 @@ static void drain(struct hy_graph *g, unsigned int waves)
 			hy_reap(g);
 		} else {
 			pass_close(g);
-			if (g->heir || !serve(g, waves))
+			g->left = false;
+			if (g->heir)
 				break;
-			waves = 1;
+			if (serve(g, waves))
+				waves = 1;
+			else if (!left_meanwhile(g))
+				break;
 		}
 	}
 }

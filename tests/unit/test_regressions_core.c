@@ -69,10 +69,67 @@ static void poster_is_freed_while_posts_are_taken(void **state)
 	}
 }
 
+/* A cell that is released when a value of this type is dropped. */
+struct holder {
+	struct hyphae_cell *cell;
+};
+
+static int holder_copy(void *to, const void *from)
+{
+	*(struct holder *)to = *(const struct holder *)from;
+	return 0;
+}
+
+static void holder_drop(void *value)
+{
+	hyphae_cell_unref(((struct holder *)value)->cell);
+}
+
+HYPHAE_TYPE_WITH(holder, struct holder, .copy = holder_copy,
+		 .drop = holder_drop);
+
+static void count(void *data)
+{
+	++*(int *)data;
+}
+
+/*
+ * The value of a post that was refused released a cell when it was dropped, after the
+ * drainer had looked whether anything had died: it was not given up until
+ * something else died, nor was the graph idle.
+ */
+static void refused_post_releases_a_cell(void **state)
+{
+	static const unsigned int kinds[] = {0, HYPHAE_SINGLE_THREAD,
+					     HYPHAE_EAGER};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		struct hyphae_graph *graph = hyphae_graph_new(kinds[i]);
+		struct holder none = {NULL}, one;
+		struct hyphae_cell *holder = holder_new_at(graph, none, "");
+		struct hyphae_graph_counts counts;
+		int dropped = 0;
+
+		one.cell = hyphae_int64_new(graph, 1);
+		assert_int_equal(hyphae_cell_own(one.cell, &dropped, count), 0);
+		assert_int_equal(hyphae_cell_post(holder, &holder_type, &one),
+				 0);
+		/* It has ended when the post is taken. */
+		assert_int_equal(hyphae_cell_complete(holder), 0);
+		assert_int_equal(dropped, 1);
+		assert_int_equal(hyphae_graph_check_idle(graph), 0);
+		assert_int_equal(hyphae_graph_counts(graph, &counts), 0);
+		assert_int_equal(counts.cells, 1);
+		assert_int_equal(hyphae_graph_free(graph), 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(poster_is_freed_while_posts_are_taken),
+		cmocka_unit_test(refused_post_releases_a_cell),
 	};
 
 	return cmocka_run_group_tests_name("core regressions", tests, NULL,
