@@ -152,9 +152,10 @@ typedef struct hyphae_cell *(*hyphae_switch_fn)(const void *value, void *ctx);
  *
  * An error of `outer` or of fn stands until `outer` changes; one of the inner
  * cell until that changes.  (An eager graph may call the functions of the old
- * inner cell with the new values before it switches.)  It fails for good when
- * either does, and completes when both have.  Two cells: it, and a `selector`
- * that follows `outer`.
+ * inner cell with the new values before it switches; any graph those of a cell
+ * with hooks, or that fn has subscribed to: it stays until the propagation is
+ * over.)  It fails for good when either does, and completes when both have.
+ * Two cells: it, and a `selector` that follows `outer`.
  */
 #define hyphae_switch_map(outer, type, fn, ctx)                                \
 	hyphae_switch_map_at(outer, type, fn, ctx, HYPHAE_HERE)

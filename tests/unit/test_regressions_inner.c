@@ -270,6 +270,7 @@ static void an_old_inner_is_not_computed_in_the_next_wave(void **state)
 /* A source that a subscriber of it counts up: waves of one propagation. */
 struct waves {
 	struct hyphae_cell *source, *other, *inner, *lazy[MANY];
+	struct hyphae_subscription *ends; /* behind the third wave */
 	unsigned int told, runs, last_runs;
 };
 
@@ -278,6 +279,8 @@ static int count_on(const struct hyphae_signal *signal, void *ctx)
 	struct waves *w = ctx;
 	int64_t at = hyphae_int64_of(signal);
 
+	if (at == 3)
+		hyphae_unsubscribe(w->ends);
 	return at < LAST ? hyphae_int64_set(w->source, at + 1) : 0;
 }
 
@@ -356,20 +359,29 @@ static int is_last(void *ret, const void *input, void *ctx)
 	return 0;
 }
 
-/* It has lost its follower in a wave before, and was followed again. */
+/*
+ * It has lost its follower in a wave before, and was followed again; who lost
+ * his after it goes idle nevertheless.
+ */
 static void a_lazy_inner_is_let_go_of_however_long_it_is_there(void **state)
 {
 	(void)state;
 	EACH_KIND(g)
 	{
 		struct waves w = waves_in(g);
+		struct hyphae_cell_info info;
 		struct hyphae_cell *outer =
 			hyphae_map(w.source, &hyphae_int64, is_last, NULL);
 
+		w.lazy[0] = mapped(w.source, 1);
+		hyphae_cell_set_lazy(w.lazy[0]);
+		w.ends = hyphae_subscribe(w.lazy[0], count_calls, &w.told);
 		run_waves(&w, hyphae_switch_map(outer, &hyphae_int64,
 						make_inner_switch, &w));
 		assert_true(w.runs >= 4);
 		assert_int_equal(w.last_runs, 0);
+		assert_int_equal(hyphae_cell_info(w.lazy[0], &info), 0);
+		assert_true(info.idle);
 	}
 }
 
@@ -428,6 +440,72 @@ static void what_wakes_its_input_is_in_no_list(void **state)
 	}
 }
 
+static void count_hook(struct hyphae_cell *cell, void *ctx)
+{
+	(void)cell;
+	++*(unsigned int *)ctx;
+}
+
+static struct hyphae_cell *make_hooked(const void *value, void *ctx)
+{
+	struct choice *c = ctx;
+	struct hyphae_cell *cell = mapped(c->c[1], 1);
+
+	(void)value;
+	hyphae_cell_set_hooks(cell, count_hook, count_hook, &c->calls);
+	return cell;
+}
+
+static void the_hooks_of_an_old_inner_are_called(void **state)
+{
+	(void)state;
+	EACH_KIND(g)
+	{
+		struct hyphae_cell *outer = hyphae_int64_new(g, 0);
+		struct choice c = {.c = {NULL, hyphae_int64_new(g, 7)}};
+
+		hyphae_subscribe(hyphae_switch_map(outer, &hyphae_int64,
+						   make_hooked, &c),
+				 write_down, &c);
+		assert_int_equal(c.calls, 1);
+		hyphae_int64_set(outer, 1);
+		assert_int_equal(c.calls, 3);
+		hyphae_int64_set(outer, 2);
+		assert_int_equal(c.calls, 5);
+	}
+}
+
+static struct hyphae_cell *make_try(size_t attempt, void *ctx)
+{
+	struct choice *c = ctx;
+
+	(void)attempt;
+	c->calls++;
+	hyphae_switch_map(mapped(c->c[1], 3), &hyphae_int64, choose_inner, c);
+	return hyphae_map(c->c[1], &hyphae_int64, positive, NULL);
+}
+
+/* Of what an old try made, which would have its turn after it. */
+static void an_old_try_is_not_computed_any_more(void **state)
+{
+	(void)state;
+	EACH_KIND(g)
+	{
+		struct choice c = {
+			.c = {hyphae_int64_new(g, 3), hyphae_int64_new(g, 1)}};
+
+		hyphae_subscribe(
+			hyphae_retry(g, &hyphae_int64, 1, make_try, &c),
+			write_down, &c);
+		assert_int_equal(c.calls, 1);
+		assert_int_equal(c.inner, kinds[k_] != HYPHAE_LAZY);
+		hyphae_int64_set(c.c[1], -1);
+		assert_int_equal(c.calls, 2);
+		assert_int_equal(c.inner, 2 * (kinds[k_] != HYPHAE_LAZY));
+		assert_string_equal(c.text, "1 E-5 ");
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -441,6 +519,8 @@ int main(void)
 		cmocka_unit_test(
 			a_lazy_inner_is_let_go_of_however_long_it_is_there),
 		cmocka_unit_test(what_wakes_its_input_is_in_no_list),
+		cmocka_unit_test(the_hooks_of_an_old_inner_are_called),
+		cmocka_unit_test(an_old_try_is_not_computed_any_more),
 	};
 
 	return cmocka_run_group_tests_name("regressions: inner cells", tests,
