@@ -20,6 +20,7 @@
 #include <hyphae/hyphae.h>
 
 #include "base/alloc.h"
+#include "core/label.h"
 #include "core/types.h"
 #include "oom.h"
 
@@ -972,6 +973,69 @@ static void memory_of_a_million_cells(void **state)
 	assert_int_equal(hyphae_graph_free(graph), 0);
 }
 
+/* ---- more sites than the table of labels has room for -------------------------- */
+
+/* One whose cells have a label each: the table takes all that there is. */
+static const char *site_without_place(struct hyphae_graph *graph)
+{
+	static const char sites[4 * HY_LABEL_SITES];
+	const char *found = NULL;
+
+	for (size_t i = 0; i < sizeof(sites); i++) {
+		struct hyphae_cell *cell =
+			hyphae_int64_new_at(graph, 1, &sites[i]);
+
+		if (!hy_label_is_shared(hy_label_of(hy_cell(cell))))
+			found = &sites[i];
+		assert_int_equal(hyphae_cell_unref(cell), 0);
+	}
+	return found;
+}
+
+static void a_site_of_many(void **state)
+{
+	struct hyphae_graph *graph = hyphae_graph_new(HYPHAE_SINGLE_THREAD);
+	const char *site = site_without_place(graph);
+	struct hyphae_cell *first = hyphae_int64_new(graph, 1);
+	unsigned int swept = 0;
+	size_t blocks;
+
+	(void)state;
+	assert_non_null(site);
+	/* The queue first. */
+	assert_int_equal(hyphae_cell_unref(hyphae_map(first, &hyphae_int64,
+						      plus_one, NULL)),
+			 0);
+	blocks = tally.blocks;
+	for (int i = 0; i < 3; i++) {
+		struct hyphae_cell *a = hyphae_int64_new_at(graph, 1, site);
+		struct hyphae_cell *b =
+			hyphae_map_at(a, &hyphae_int64, plus_one, NULL, site);
+		struct hyphae_cell_info info;
+
+		assert_int_equal(tally.blocks, blocks + 2);
+		assert_int_equal(hyphae_cell_info(b, &info), 0);
+		assert_ptr_equal(info.site, site);
+		assert_int_equal(hyphae_cell_unref(b), 0);
+		assert_int_equal(hyphae_cell_unref(a), 0);
+		assert_int_equal(tally.blocks, blocks);
+	}
+	OOM_SWEEP(n)
+	{
+		struct hyphae_cell *c =
+			large_new_at(graph, (struct large){.n = 5}, site);
+
+		OOM_PAUSE();
+		swept++;
+		/* Box, label, cold part. */
+		assert_int_equal(!c, n >= 1 && n <= 3);
+		hyphae_cell_unref(c);
+		assert_int_equal(tally.blocks, blocks);
+	}
+	assert_int_equal(swept, 5);
+	assert_int_equal(hyphae_graph_free(graph), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -992,6 +1056,7 @@ int main(void)
 		cmocka_unit_test(state_goes_with_its_cell),
 		cmocka_unit_test(memory_of_a_graph),
 		cmocka_unit_test(memory_of_a_million_cells),
+		cmocka_unit_test(a_site_of_many), /* it fills the table */
 	};
 
 	set_up();
