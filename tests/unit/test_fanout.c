@@ -159,6 +159,32 @@ static void a_newcomer_is_told_the_next_emission(void **state)
 	}
 }
 
+/* ---- one subscriber, and then another ------------------------------------- */
+
+/* What the first was told is no news when the second has come. */
+static void the_second_subscriber_is_told_what_follows(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < KINDS; i++) {
+		struct hyphae_graph *graph = hyphae_graph_new(kinds[i]);
+		struct hyphae_cell *text = hyphae_string_new(graph, "a");
+		unsigned int calls[2] = {0, 0};
+
+		hyphae_subscribe(text, count_calls, &calls[0]);
+		assert_int_equal(hyphae_string_set(text, "b"), 0);
+		assert_int_equal(calls[0], 2);
+		hyphae_subscribe(text, count_calls, &calls[1]);
+		assert_int_equal(calls[1], 1);
+		assert_int_equal(hyphae_string_set(text, "c"), 0);
+		assert_int_equal(calls[0], 3);
+		assert_int_equal(calls[1], 2);
+		assert_int_equal(hyphae_cell_complete(text), 0);
+		assert_int_equal(calls[0], 4);
+		assert_int_equal(calls[1], 3);
+		assert_int_equal(hyphae_graph_free(graph), 0);
+	}
+}
+
 /* ---- a batch that a subscriber leaves open --------------------------------- */
 
 static int begin_batch(const struct hyphae_signal *signal, void *ctx)
@@ -196,6 +222,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(who_is_called_in_a_copy_may_write),
 		cmocka_unit_test(a_newcomer_is_told_the_next_emission),
+		cmocka_unit_test(the_second_subscriber_is_told_what_follows),
 		cmocka_unit_test(a_batch_that_a_subscriber_opened_stays_open),
 	};
 

@@ -288,6 +288,70 @@ static void h04_in_the_problem_function(void **state)
 	end_graph(graph, 2, 1);
 }
 
+/* ---- a first call on another thread, beside a set ---- */
+
+struct beside {
+	struct hyphae_cell *cell;
+	bool done;
+	_Atomic unsigned int problems;
+	bool subscribed;
+};
+
+static int fail_first(const struct hyphae_signal *signal, void *ctx)
+{
+	(void)signal;
+	(void)ctx;
+	return -EIO;
+}
+
+static void *subscribe_beside(void *ctx)
+{
+	struct beside *b = ctx;
+
+	b->subscribed = hyphae_subscribe(b->cell, fail_first, NULL);
+	return NULL;
+}
+
+static int have_subscribed(const struct hyphae_signal *signal, void *ctx)
+{
+	struct beside *b = ctx;
+	pthread_t thread;
+
+	(void)signal;
+	if (b->done)
+		return 0;
+	b->done = true;
+	if (pthread_create(&thread, NULL, subscribe_beside, b))
+		return -EAGAIN;
+	return -pthread_join(thread, NULL);
+}
+
+static void count_problem(const struct hyphae_problem *problem, void *ctx)
+{
+	struct beside *b = ctx;
+
+	b->problems += problem->code == -EIO;
+}
+
+/* What it returns is no result of the set. */
+static void first_call_beside_a_set(void **state)
+{
+	struct hyphae_graph *graph = hyphae_graph_new(0);
+	struct beside b = {.cell = hyphae_int64_new(graph, 0)};
+
+	(void)state;
+	WATCH();
+	assert_int_equal(hyphae_graph_on_problem(graph, count_problem, &b), 0);
+	assert_non_null(hyphae_subscribe_with(b.cell, have_subscribed, &b, NULL,
+					      HYPHAE_SKIP_INITIAL));
+	assert_int_equal(hyphae_int64_set(b.cell, 1), 0);
+	assert_true(b.subscribed);
+	assert_int_equal(b.problems, 1);
+	assert_int_equal(hyphae_int64_set(b.cell, 2), -EIO);
+	assert_int_equal(b.problems, 2);
+	end_graph(graph, 1, 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -296,6 +360,7 @@ int main(void)
 		cmocka_unit_test(h04_in_a_type),
 		cmocka_unit_test(h04_in_clean_ups),
 		cmocka_unit_test(h04_in_the_problem_function),
+		cmocka_unit_test(first_call_beside_a_set),
 	};
 
 	return cmocka_run_group_tests_name("threads: no lock in user code",
