@@ -285,13 +285,17 @@ static void enter_1(void)
 	stop();
 }
 
-/* Ends while it is the favourite; its seat is there for another thread. */
-static void enter_3_and_end(void)
+/*
+ * Ends while it is the favourite; its seat is there for another thread.  Then
+ * what else it had open is ended for it.
+ */
+static void enter_and_end(void)
 {
 	start();
-	enter_times(3);
+	enter_times(2);
 	if (hy_seat != &hy_no_seat)
 		seat_leave(hy_seat);
+	enter_times(1);
 	stop();
 }
 
@@ -388,7 +392,7 @@ static const struct explore_scenario scenarios[] = {
 	{"a seat changes hands",
 	 THREE,
 	 begin,
-	 {enter_3_and_end, enter_3, enter_1},
+	 {enter_and_end, enter_3, enter_1},
 	 end_7},
 	{"no seat", TWO, begin_full, {enter_3, enter_3}, end_6_without_fence},
 	{"no fence", TWO, begin_without, {enter_4, enter_3}, end_7},
