@@ -893,6 +893,37 @@ static void state_goes_with_its_cell(void **state)
 	assert_int_equal(hyphae_graph_free(graph), 0);
 }
 
+static int give_up(void *ret, const void *input, void *ctx)
+{
+	(void)ret;
+	(void)input;
+	(void)ctx;
+	return hyphae_error(-EIO, "no");
+}
+
+/* And not with the next that has its slot. */
+static void an_error_goes_with_its_cell(void **state)
+{
+	struct hyphae_graph *graph = hyphae_graph_new(HYPHAE_SINGLE_THREAD);
+	struct hyphae_cell *a = hyphae_int64_new(graph, 1);
+	size_t blocks;
+
+	(void)state;
+	assert_int_equal(
+		hyphae_cell_unref(hyphae_map(a, &hyphae_int64, plus_one, NULL)),
+		0);
+	blocks = tally.blocks;
+	for (int i = 0; i < 3; i++) {
+		struct hyphae_cell *b =
+			hyphae_map(a, &hyphae_int64, give_up, NULL);
+
+		assert_int_equal(tally.blocks, blocks + 1);
+		assert_int_equal(hyphae_cell_unref(b), 0);
+		assert_int_equal(tally.blocks, blocks);
+	}
+	assert_int_equal(hyphae_graph_free(graph), 0);
+}
+
 /* ---- how much ---------------------------------------------------------------------------- */
 
 static void memory_of_a_graph(void **state)
@@ -1054,6 +1085,7 @@ int main(void)
 		cmocka_unit_test(heap_cells_of_a_graph),
 		cmocka_unit_test(heap_cells_sweep),
 		cmocka_unit_test(state_goes_with_its_cell),
+		cmocka_unit_test(an_error_goes_with_its_cell),
 		cmocka_unit_test(memory_of_a_graph),
 		cmocka_unit_test(memory_of_a_million_cells),
 		cmocka_unit_test(a_site_of_many), /* it fills the table */
