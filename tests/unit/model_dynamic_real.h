@@ -372,6 +372,24 @@ static struct held shown(const struct mcell *m)
 						 : normal(m->now);
 }
 
+/* A map's or combine's: the error that passes, or nothing, or values. */
+static struct held by_inputs(const struct recipe *r, int64_t *sum)
+{
+	struct held found = {VALUE, 0};
+	bool failed = false;
+
+	for (int k = 0; k < r->ninputs && !failed; k++) {
+		struct held in = real_state(r->inputs[k]);
+
+		*sum += in.value;
+		failed = mcells[r->inputs[k]]->end == FAILED;
+		if (failed || (in.state == ERROR && found.state != ERROR) ||
+		    (in.state == NONE && found.state == VALUE))
+			found = in;
+	}
+	return found;
+}
+
 /* What a cell should hold, given what the others hold. */
 static struct held by_the_others(int i)
 {
@@ -392,12 +410,9 @@ static struct held by_the_others(int i)
 					 recipes[chosen(r, in.value)].inputs[0])
 			       : in;
 	}
-	for (int k = 0; k < r->ninputs; k++) {
-		in = real_state(r->inputs[k]);
-		if (in.state != VALUE)
-			return in;
-		sum += in.value;
-	}
+	in = by_inputs(r, &sum);
+	if (in.state != VALUE)
+		return in;
 	e = cook(r, sum, &state.value);
 	return e ? (struct held){ERROR, e} : state;
 }
