@@ -3,6 +3,9 @@
  * Group H: no lock is held in user code; whatever it is, another thread may do
  * everything meanwhile.
  */
+#include <sched.h>
+
+#include "core/sync.h"
 #include "thread_basic.h"
 
 /* ---- H-04: no lock is held in user code ---- */
@@ -352,6 +355,57 @@ static void first_call_beside_a_set(void **state)
 	end_graph(graph, 1, 2);
 }
 
+/* ---- who waits for the end of a set that has nothing else to do ---- */
+
+struct settler {
+	struct hyphae_graph *graph;
+	pthread_t thread;
+	int started;
+	_Atomic int settled;
+};
+
+static void *settle_beside(void *ctx)
+{
+	struct settler *s = ctx;
+
+	s->settled = hyphae_settle(s->graph);
+	return NULL;
+}
+
+/* Returns when the other thread waits. */
+static int have_somebody_wait(const struct hyphae_signal *signal, void *ctx)
+{
+	struct settler *s = ctx;
+	struct hy_graph *g = hy_graph(s->graph);
+	bool waits = false;
+
+	(void)signal;
+	s->started = pthread_create(&s->thread, NULL, settle_beside, s);
+	while (!s->started && !waits) {
+		sched_yield();
+		hy_lock(g);
+		waits = g->waiters;
+		hy_unlock(g);
+	}
+	return 0;
+}
+
+static void a_set_wakes_who_waits_for_its_end(void **state)
+{
+	struct settler s = {.graph = hyphae_graph_new(0), .settled = -1};
+	struct hyphae_cell *cell = hyphae_int64_new(s.graph, 0);
+
+	(void)state;
+	WATCH();
+	assert_non_null(hyphae_subscribe_with(cell, have_somebody_wait, &s,
+					      NULL, HYPHAE_SKIP_INITIAL));
+	assert_int_equal(hyphae_int64_set(cell, 1), 0);
+	assert_int_equal(s.started, 0);
+	join(s.thread);
+	assert_int_equal(s.settled, 0);
+	end_graph(s.graph, 1, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -361,6 +415,7 @@ int main(void)
 		cmocka_unit_test(h04_in_clean_ups),
 		cmocka_unit_test(h04_in_the_problem_function),
 		cmocka_unit_test(first_call_beside_a_set),
+		cmocka_unit_test(a_set_wakes_who_waits_for_its_end),
 	};
 
 	return cmocka_run_group_tests_name("threads: no lock in user code",
