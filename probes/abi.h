@@ -135,7 +135,7 @@ struct hy_layout {
 	hy_u32 chunk_next_at;	    /* pointer to the next chunk of the graph */
 	hy_u32 chunk_kind_at;	    /* u32, enum hy_chunk_kind */
 	hy_u32 chunk_slot_bytes_at; /* u32 */
-	hy_u32 chunk_used_at;	    /* u32, slots that were ever used */
+	hy_u32 chunk_used_at;	    /* u32, slots to look at: the first */
 	hy_u32 chunk_slots_at;	    /* of the first slot */
 
 	/* cell (slots of kind SOURCE and DERIVED) */
