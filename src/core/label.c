@@ -28,12 +28,16 @@ void hy_labels_begin(void)
 static NOINLINE struct hy_label *share(const char *site)
 {
 	struct hy_shared_label *at = hy_label_place(site), *end = at + STEPS;
+	const char *here = NULL;
 
 	pthread_mutex_lock(&lock);
-	while (at < end && at->label.site && at->label.site != site)
-		at++;
+	for (; at < end; at++) {
+		here = load_relaxed(&at->label.site);
+		if (!here || here == site)
+			break;
+	}
 	/* Another thread may have been faster, and its cells are about. */
-	if (at < end && !at->label.site)
+	if (at < end && !here)
 		store_release(&at->label.site, site);
 	pthread_mutex_unlock(&lock);
 	return at < end ? &at->label : NULL;
