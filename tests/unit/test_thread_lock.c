@@ -392,9 +392,19 @@ static void refused_by_a_filter(void **state)
 
 /* ---- in a graph ------------------------------------------------------------ */
 
-static int add_up(const struct hyphae_signal *signal, void *ctx)
+struct seen {
+	int64_t calls, last;
+	bool backwards;
+};
+
+static int see(const struct hyphae_signal *signal, void *ctx)
 {
-	*(int64_t *)ctx += hyphae_int64_of(signal) != 0;
+	int64_t value = hyphae_int64_of(signal);
+	struct seen *seen = ctx;
+
+	seen->calls++;
+	seen->backwards = seen->backwards || value < seen->last;
+	seen->last = value;
 	return 0;
 }
 
@@ -407,44 +417,62 @@ static int add_one(void *ret, const void *input, void *ctx)
 
 static struct hyphae_cell *source;
 
+#define SETS (TIMES / 10)
+
 static void *set_often(void *ctx)
 {
-	int64_t base = ctx ? 1 : TIMES;
+	int64_t base = *(const int64_t *)ctx;
 
-	for (int64_t i = 0; i < TIMES / 10; i++)
+	for (int64_t i = 0; i < SETS; i++)
 		hyphae_int64_set(source, base + i);
 	return NULL;
+}
+
+/* Another thread sets; this one subscribes and unsubscribes. */
+static void set_beside_subscribers(struct hyphae_cell *map, int64_t base,
+				   unsigned int flags)
+{
+	struct seen seen = {.calls = 0};
+	pthread_t thread;
+
+	pthread_create(&thread, NULL, set_often, &base);
+	for (int i = 0; i < SETS / 10; i++) {
+		struct hyphae_subscription *s =
+			hyphae_subscribe_with(map, see, &seen, NULL, flags);
+
+		hyphae_unsubscribe_wait(s);
+	}
+	pthread_join(thread, NULL);
+	assert_false(seen.backwards);
 }
 
 /* Who propagates takes and leaves the lock around each function. */
 static void a_graph_of_two_threads(void **state)
 {
 	struct hyphae_graph *graph = hyphae_graph_new(0);
+	struct seen seen = {.calls = 0};
 	struct hyphae_subscription *s;
 	struct hyphae_cell *map;
-	pthread_t thread;
-	int64_t calls = 0, from = 0, to = 0;
+	int64_t base = 1, value = 0;
 
 	(void)state;
 	source = hyphae_int64_new(graph, 0);
 	map = hyphae_map(source, &hyphae_int64, add_one, NULL);
-	s = hyphae_subscribe(map, add_up, &calls);
+	s = hyphae_subscribe(map, see, &seen);
 	assert_non_null(s);
-	set_often(NULL); /* alone */
-	assert_int_equal(calls, 1 + TIMES / 10);
-	pthread_create(&thread, NULL, set_often, &turn);
-	for (int i = 0; i < TIMES / 100; i++) {
-		struct hyphae_subscription *other =
-			hyphae_subscribe(map, add_up, &from);
-
-		hyphae_unsubscribe_wait(other);
-	}
-	pthread_join(thread, NULL);
-	assert_int_equal(hyphae_int64_get(source, &from), 0);
-	assert_int_equal(hyphae_int64_get(map, &to), 0);
-	assert_int_equal(from, TIMES / 10);
-	assert_int_equal(to, from + 1);
-	assert_int_equal(calls, 1 + 2 * (TIMES / 10));
+	set_often(&base); /* alone */
+	assert_int_equal(seen.calls, 1 + SETS);
+	set_beside_subscribers(map, 1 + SETS, HYPHAE_SKIP_INITIAL);
+	assert_int_equal(seen.calls, 1 + 2 * SETS);
+	/* Sets beside a first call wait for the drainer, the last counts. */
+	set_beside_subscribers(map, 1 + 2 * SETS, 0);
+	assert_in_range(seen.calls, 2 + 2 * SETS, 1 + 3 * SETS);
+	assert_false(seen.backwards);
+	assert_int_equal(seen.last, 1 + 3 * SETS);
+	assert_int_equal(hyphae_int64_get(source, &value), 0);
+	assert_int_equal(value, 3 * SETS);
+	assert_int_equal(hyphae_int64_get(map, &value), 0);
+	assert_int_equal(value, 1 + 3 * SETS);
 	hyphae_unsubscribe(s);
 	hyphae_cell_unref(map);
 	hyphae_cell_unref(source);
