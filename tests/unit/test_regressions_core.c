@@ -125,9 +125,123 @@ static void refused_post_releases_a_cell(void **state)
 	}
 }
 
+static const unsigned int all_kinds[] = {0, HYPHAE_SINGLE_THREAD, HYPHAE_EAGER,
+					 HYPHAE_HEAP_CELLS};
+#define KINDS (sizeof(all_kinds) / sizeof(all_kinds[0]))
+
+/* Of whom a subscriber was told last, and how often it was. */
+struct told {
+	uint64_t id;
+	int64_t value;
+	int calls;
+};
+
+static int note_whose(const struct hyphae_signal *signal, void *ctx)
+{
+	struct told *told = ctx;
+
+	told->id = signal->cell_id;
+	told->value = hyphae_int64_of(signal);
+	told->calls++;
+	return 0;
+}
+
+/* The signals of a graph's waves lie in one place. */
+static void each_signal_tells_whose_it_is(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < KINDS; i++) {
+		struct hyphae_graph *graph = hyphae_graph_new(all_kinds[i]);
+		struct hyphae_cell *a = hyphae_int64_new(graph, 0);
+		struct hyphae_cell *b = hyphae_int64_new(graph, 0);
+		struct told of_a = {.calls = 0}, of_b[2] = {{.calls = 0}};
+
+		hyphae_subscribe(a, note_whose, &of_a);
+		hyphae_subscribe(b, note_whose, &of_b[0]);
+		hyphae_subscribe(b, note_whose, &of_b[1]);
+		for (int64_t value = 1; value < 4; value++) {
+			of_a.id = of_b[0].id = of_b[1].id = 0;
+			assert_int_equal(hyphae_int64_set(a, value), 0);
+			assert_int_equal(hyphae_int64_set(b, -value), 0);
+			assert_int_equal(of_a.id, hyphae_cell_id(a));
+			assert_int_equal(of_a.value, value);
+			for (int k = 0; k < 2; k++) {
+				assert_int_equal(of_b[k].id, hyphae_cell_id(b));
+				assert_int_equal(of_b[k].value, -value);
+			}
+		}
+		assert_int_equal(of_a.calls, 4);
+		assert_int_equal(of_b[1].calls, 4);
+		assert_int_equal(hyphae_graph_free(graph), 0);
+	}
+}
+
+/* ---- a wave that begins in a function which may not write ---- */
+
+static struct hyphae_cell *chain[3];
+static int wrote[3], copies;
+
+static int write_on(const struct hyphae_signal *signal, void *ctx)
+{
+	int at = (int)(intptr_t)ctx;
+
+	wrote[at] = hyphae_int64_set(chain[at], hyphae_int64_of(signal) + 1);
+	return 0;
+}
+
+static int copy_and_subscribe(void *to, const void *from)
+{
+	*(struct holder *)to = *(const struct holder *)from;
+	if (copies++ == 0)
+		hyphae_subscribe(((const struct holder *)from)->cell, write_on,
+				 NULL);
+	return 0;
+}
+
+HYPHAE_TYPE_WITH(curious, struct holder, .copy = copy_and_subscribe);
+
+/*
+ * A copy function may not write, but may subscribe, and then who is called may
+ * write; and so may those who are called for that, in the same wave or a later
+ * one.
+ */
+static void subscribers_write_beneath_a_copy(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < KINDS; i++) {
+		struct hyphae_graph *graph = hyphae_graph_new(all_kinds[i]);
+		struct hyphae_cell *first = hyphae_int64_new(graph, 1),
+				   *curious;
+		struct holder none = {NULL}, one = {first};
+		int64_t last = 0;
+
+		copies = 1;
+		curious = curious_new_at(graph, none, "");
+		assert_non_null(curious);
+		for (int k = 0; k < 3; k++) {
+			chain[k] = hyphae_int64_new(graph, 0);
+			wrote[k] = 1;
+		}
+		for (int k = 1; k < 3; k++)
+			hyphae_subscribe_with(chain[k - 1], write_on,
+					      (void *)(intptr_t)k, NULL,
+					      HYPHAE_SKIP_INITIAL);
+		copies = 0;
+		assert_int_equal(hyphae_cell_set(curious, &curious_type, &one),
+				 0);
+		for (int k = 0; k < 3; k++)
+			assert_int_equal(wrote[k], 0);
+		assert_int_equal(hyphae_int64_get(chain[2], &last), 0);
+		assert_int_equal(last, 4);
+		assert_int_equal(hyphae_graph_free(graph), 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_signal_tells_whose_it_is),
+		cmocka_unit_test(subscribers_write_beneath_a_copy),
 		cmocka_unit_test(poster_is_freed_while_posts_are_taken),
 		cmocka_unit_test(refused_post_releases_a_cell),
 	};
