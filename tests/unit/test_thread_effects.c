@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -157,10 +158,76 @@ static void effects_beside_writers(void **state)
 	end_graph(y.graph, 0, 0);
 }
 
+/* ---- one that is resumed beside a wave ---- */
+
+struct resumed {
+	struct hyphae_cell *number, *other;
+	struct hyphae_subscription *effect;
+	pthread_t thread, ran_on;
+	unsigned int runs, beside; /* the latter: when it had been resumed */
+	int result;
+};
+
+static int run_and_say_where(void *ctx)
+{
+	struct resumed *r = ctx;
+	int64_t number;
+
+	r->runs++;
+	r->ran_on = pthread_self();
+	return hyphae_int64_get(r->number, &number);
+}
+
+static void *resume_beside(void *ctx)
+{
+	struct resumed *r = ctx;
+
+	r->result = hyphae_subscription_resume(r->effect);
+	return NULL;
+}
+
+static int have_it_resumed(const struct hyphae_signal *signal, void *ctx)
+{
+	struct resumed *r = ctx;
+
+	(void)signal;
+	if (pthread_create(&r->thread, NULL, resume_beside, r))
+		return -EAGAIN;
+	pthread_join(r->thread, NULL);
+	r->beside = r->runs;
+	return 0;
+}
+
+/* Only the thread that propagates may link what it reads: that one runs it. */
+static void resumed_beside_a_wave(void **state)
+{
+	struct hyphae_graph *graph = hyphae_graph_new(0);
+	struct resumed r = {.result = -1};
+
+	(void)state;
+	r.number = hyphae_int64_new(graph, 0);
+	r.other = hyphae_int64_new(graph, 0);
+	r.effect = hyphae_effect(graph, run_and_say_where, &r);
+	assert_non_null(r.effect);
+	assert_int_equal(hyphae_subscription_pause(r.effect), 0);
+	assert_int_equal(hyphae_int64_set(r.number, 1), 0);
+	assert_non_null(hyphae_subscribe_with(r.other, have_it_resumed, &r,
+					      NULL, HYPHAE_SKIP_INITIAL));
+	assert_int_equal(hyphae_int64_set(r.other, 1), 0);
+	assert_int_equal(r.result, 0);
+	assert_int_equal(r.beside, 1);
+	assert_int_equal(r.runs, 2);
+	assert_true(pthread_equal(r.ran_on, pthread_self()));
+	assert_int_equal(hyphae_int64_set(r.number, 2), 0);
+	assert_int_equal(r.runs, 3);
+	assert_int_equal(hyphae_graph_free(graph), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(effects_beside_writers),
+		cmocka_unit_test(resumed_beside_a_wave),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
