@@ -76,8 +76,9 @@ enum hyphae_subscription_flags {
  * cell holds (if it holds anything), on this thread.  Of an ended cell it
  * gets the last value and the end, and is not linked.
  *
- * When the first call fails, that goes to the problem function only; the
- * subscription stands.
+ * When the first call fails, that goes to the problem function, and, made by
+ * a subscriber, to the caller of the outermost set or batch; the subscription
+ * stands.
  *
  * While a wave is under way (inside a subscriber or a compute function, or
  * beside another thread) the first call brings what the cell holds by then.
@@ -205,7 +206,7 @@ HYPHAE_API int hyphae_unsubscribe_all(struct hyphae_cell *cell);
  * another thread a call that is under way may still finish.  Resumed inside a
  * wave, the subscriber is called at once and not once more by that wave; if
  * another thread is just calling it, that thread makes up for what it missed.
- * A failure of the call goes to the problem function.
+ * A failure of the call goes where that of a first call goes.
  *
  * Return 0, -EINVAL (NULL, or it is not paused or blocked), -ESTALE (it has
  * ended), or -EOVERFLOW (65,535 pauses or blocks).
