@@ -313,6 +313,19 @@ static inline const struct hy_op *quick_of(const struct hy_graph *g)
 }
 
 /*
+ * Who follows by this edge.  Mostly a cell of one input, whose edge lies in it:
+ * the processor may go on with that while it still waits for `owner`.
+ */
+static inline struct hy_derived *owner_soon(const struct hy_edge *e)
+{
+	if (unlikely(e->owner != container_of(e, struct hy_derived, one)))
+		return e->owner;
+	/* Or the compiler waits for what it knows to be the same. */
+	__asm__("" : "+r"(e));
+	return container_of(e, struct hy_derived, one);
+}
+
+/*
  * The hot loop: a cell is computed; if it changed, its fan-out queues what
  * follows; and the next one.
  *
@@ -384,7 +397,7 @@ slowly:
 		w = hy_write_value(g, c, word, c->type);
 		if (likely(w.first && c->targets == 1 && !*waiting)) {
 			__asm__("" : "+r"(c));
-			d = w.first->owner;
+			d = owner_soon(w.first);
 			hy_fanout(g, c, NULL, hy_unread(), c->height, c->type);
 			if (likely(!(d->cell.flags &
 				     (F_PLAINLY & ~(uint32_t)F_VALUE_TOUCH))))

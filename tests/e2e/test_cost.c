@@ -108,7 +108,7 @@ int main(void)
 		SHAPE("set", 3, 3, 6, 143),
 		/* and compute, write_value, fanout of the map */
 		SHAPE("map", 6, 5, 12, 370),
-		SHAPE("chain", 3 + 10 * 3, 3 + 10 * 2, 66, 910),
+		SHAPE("chain", 3 + 10 * 3, 3 + 10 * 2, 66, 945),
 		/* one fan-out, ten subscribers */
 		SHAPE("fan", 3, 3, 6, 346),
 		/* ten computed, one computed once */
