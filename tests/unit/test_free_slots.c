@@ -4,7 +4,7 @@
  * the label of its site.  So a slot has to be free of what was in it, and what
  * lies ready must not be used where nothing may be made.
  */
-#include "regressions.h"
+#include "one_site.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -17,34 +17,6 @@ static const unsigned int kinds[] = {HYPHAE_SINGLE_THREAD, 0,
 
 #define each_kind(i)                                                           \
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-
-/* From one site each, so that all but the first have its label at hand. */
-static struct hyphae_cell *made(struct hyphae_graph *graph, int64_t n)
-{
-	return hyphae_int64_new(graph, n);
-}
-
-static struct hyphae_cell *mapped(struct hyphae_cell *input, hyphae_map_fn fn,
-				  void *ctx)
-{
-	return hyphae_map(input, &hyphae_int64, fn, ctx);
-}
-
-static struct hyphae_subscription *subscribed(struct hyphae_cell *cell,
-					      unsigned int *calls,
-					      void (*drop)(void *ctx))
-{
-	return hyphae_subscribe_with(cell, count_calls, calls, drop,
-				     HYPHAE_SKIP_INITIAL);
-}
-
-static struct hyphae_graph_counts counts(struct hyphae_graph *graph)
-{
-	struct hyphae_graph_counts now;
-
-	assert_int_equal(hyphae_graph_counts(graph, &now), 0);
-	return now;
-}
 
 /* ---- a graph that goes ---------------------------------------------------- */
 

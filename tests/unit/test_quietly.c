@@ -4,38 +4,12 @@
  * short way if nothing stands in it: what does, one thing after the other.
  * Each is made at one site, so that all but the first find everything there.
  */
-#include "regressions.h"
+#include "one_site.h"
 
 #include "base/alloc.h"
 #include "core/types.h"
 
 #define TURNS 3
-
-static struct hyphae_cell *made(struct hyphae_graph *graph, int64_t n)
-{
-	return hyphae_int64_new(graph, n);
-}
-
-static struct hyphae_cell *mapped(struct hyphae_cell *input, hyphae_map_fn fn,
-				  void *ctx)
-{
-	return hyphae_map(input, &hyphae_int64, fn, ctx);
-}
-
-static struct hyphae_subscription *subscribed(struct hyphae_cell *cell,
-					      unsigned int *calls)
-{
-	return hyphae_subscribe_with(cell, count_calls, calls, NULL,
-				     HYPHAE_SKIP_INITIAL);
-}
-
-static struct hyphae_graph_counts counts(struct hyphae_graph *graph)
-{
-	struct hyphae_graph_counts now;
-
-	assert_int_equal(hyphae_graph_counts(graph, &now), 0);
-	return now;
-}
 
 /* All that it takes is there. */
 static void make_ready(struct hyphae_graph *graph)
@@ -44,7 +18,7 @@ static void make_ready(struct hyphae_graph *graph)
 	struct hyphae_cell *c = mapped(b, plus_one, NULL);
 	unsigned int calls = 0;
 
-	assert_int_equal(hyphae_unsubscribe(subscribed(a, &calls)), 0);
+	assert_int_equal(hyphae_unsubscribe(subscribed(a, &calls, NULL)), 0);
 	assert_int_equal(hyphae_cell_unref(c), 0);
 	assert_int_equal(hyphae_cell_unref(b), 0);
 	assert_int_equal(hyphae_cell_unref(a), 0);
@@ -71,7 +45,7 @@ static void a_lazy_graph_stays_lazy(void **state)
 
 		b = mapped(a, count_runs, &runs);
 		assert_int_equal(runs, 0);
-		s = subscribed(b, &calls);
+		s = subscribed(b, &calls, NULL);
 		assert_int_equal(runs, 1);
 		assert_int_equal(hyphae_unsubscribe(s), 0);
 		assert_int_equal(hyphae_int64_set(a, 2 + turn), 0);
@@ -119,7 +93,7 @@ static void a_scope_has_what_is_made_in_it(void **state)
 		assert_int_equal(hyphae_scope_enter(scope), 0);
 		a = made(graph, 1);
 		b = mapped(outer, plus_one, NULL);
-		s = subscribed(outer, &calls);
+		s = subscribed(outer, &calls, NULL);
 		assert_int_equal(hyphae_scope_leave(scope), 0);
 		assert_int_equal(hyphae_cell_unref(a), -ESTALE);
 		assert_int_equal(hyphae_cell_unref(b), -ESTALE);
@@ -151,7 +125,7 @@ static void all_have_a_block_on_the_heap(void **state)
 		assert_int_equal(hy_alloc_count() - before, 1);
 		b = mapped(a, plus_one, NULL);
 		assert_int_equal(hy_alloc_count() - before, 2);
-		s = subscribed(a, &calls);
+		s = subscribed(a, &calls, NULL);
 		assert_int_equal(hy_alloc_count() - before, 3);
 		assert_int_equal(hyphae_unsubscribe(s), 0);
 		assert_int_equal(hyphae_cell_unref(b), 0);
@@ -193,7 +167,7 @@ static void there_is_room_for_all_that_fire(void **state)
 	(void)state;
 	make_ready(graph);
 	for (size_t n = 1; n <= MANY; n++) {
-		assert_non_null(subscribed(made(graph, 1), &calls));
+		assert_non_null(subscribed(made(graph, 1), &calls, NULL));
 		assert_int_equal(g->nsubscribed, n);
 		assert_true(g->fired_capacity >= n);
 	}
@@ -231,7 +205,7 @@ static void an_input_hears_of_the_last(void **state)
 		assert_int_equal(heard, 202 * turn + 1);
 		assert_int_equal(hyphae_cell_unref(b), 0);
 		assert_int_equal(heard, 202 * turn + 101);
-		s = subscribed(a, &calls);
+		s = subscribed(a, &calls, NULL);
 		assert_int_equal(heard, 202 * turn + 102);
 		assert_int_equal(hyphae_unsubscribe(s), 0);
 		assert_int_equal(heard, 202 * turn + 202);
