@@ -18,12 +18,13 @@
 /*
  * A function that stays a frame of its own in every stack and holds the one
  * site of its probe: not inlined, not cloned, not dropped.  Its callers'
- * calls are followed by HY_FRAME_END, so that none becomes a jump.
+ * calls are followed by HY_FRAME_END, so that none becomes a jump.  It begins
+ * a cache line: a set takes a twentieth longer where it does not.
  */
 #ifdef __clang__
-#define HY_FRAME __attribute__((noinline, used))
+#define HY_FRAME __attribute__((noinline, used, aligned(64)))
 #else
-#define HY_FRAME __attribute__((noinline, noclone, noipa, used))
+#define HY_FRAME __attribute__((noinline, noclone, noipa, used, aligned(64)))
 #endif
 /*
  * For a frame whose paths meet at the probe: clang -O3 would give each path a

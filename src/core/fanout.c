@@ -477,46 +477,49 @@ static NOINLINE void fanout_watched(struct hy_graph *g, struct hy_cell *c,
 	}
 }
 
-/* What the only one returned, for the caller to see to; or 0. */
-static inline int tell_subscribers(struct hy_graph *g, struct hy_cell *c,
-				   struct hy_sub *first,
-				   const struct hy_sub *last,
-				   const struct hyphae_type *type)
+/* Subscribers, and not of a plain word in one thread. */
+static NOINLINE void tell_subscribers(struct hy_graph *g, struct hy_cell *c,
+				      struct hy_sub *first,
+				      const struct hy_sub *last)
 {
-	if (likely(is_plain(g, c, F_NO_PLAIN_SIGNAL | F_BOXED))) {
-		if (first == last && likely(!first->flags))
-			return first->fn(plain_signal(g, c, type, &c->word),
-					 first->ctx);
-		run_plainly(g, c, first, last);
-	} else if (is_plain_locked(g, c)) {
+	if (is_plain_locked(g, c))
 		run_locked(g, c, first, last);
-	} else if (is_plain(g, c, F_NO_PLAIN_SIGNAL)) {
+	else if (is_plain(g, c, F_NO_PLAIN_SIGNAL))
 		run_plainly(g, c, first, last);
-	} else {
+	else
 		run_any(g, c, first, last);
-	}
-	return 0;
 }
 
-/* In an eager wave F_VALUE_NEW is set, for the followers go elsewhere. */
+/*
+ * In an eager wave F_VALUE_NEW is set, for the followers go elsewhere.
+ * The result is what the only subscriber returned, for the caller to see to.
+ */
 HY_FRAME int hy_fanout(struct hy_graph *g, struct hy_cell *c, const void *whom,
 		       const struct hy_sub *last, uint64_t height,
 		       const struct hyphae_type *type)
 {
+	struct hy_sub *s = (struct hy_sub *)whom;
 	int result = 0;
 
 	hy_probe_fanout(g, c, type, height);
-	if (hy_watched())
+	if (hy_watched()) {
 		fanout_watched(g, c, whom, last, height);
-	else if (!whom)
+	} else if (unlikely(!whom)) {
 		result = (int)hy_whatever();
-	else if (whom != c->deps)
-		result = tell_subscribers(g, c, (struct hy_sub *)whom, last,
-					  type);
-	else if (unlikely(c->flags & (F_SLOW_SPREAD | F_NEWS)))
-		spread_news(g, c);
-	else
-		spread_plainly(g, c->deps);
+	} else if (unlikely(whom == c->deps)) {
+		if (unlikely(c->flags & (F_SLOW_SPREAD | F_NEWS)))
+			spread_news(g, c);
+		else
+			spread_plainly(g, c->deps);
+	} else if (likely(is_plain(g, c, F_NO_PLAIN_SIGNAL | F_BOXED))) {
+		if (likely(s == last) && likely(!s->flags))
+			result = s->fn(plain_signal(g, c, type, &c->word),
+				       s->ctx);
+		else
+			run_plainly(g, c, s, last);
+	} else {
+		tell_subscribers(g, c, s, last);
+	}
 	HY_FRAME_END();
 	return result;
 }

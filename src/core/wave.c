@@ -187,8 +187,8 @@ static inline void fire_alone(struct hy_graph *g, struct hy_cell *c)
 	struct hy_sub *s = c->subs;
 	int r;
 
-	if (unlikely(c->flags & (F_NEWS | F_TURNED | F_UNSPREAD)) || s->next ||
-	    unlikely(type->frame)) {
+	if (unlikely(c->flags & (F_NEWS | F_TURNED | F_UNSPREAD)) ||
+	    unlikely(s->next) || unlikely(type->frame)) {
 		fire_marked(g, c);
 		return;
 	}
@@ -200,12 +200,12 @@ static inline void fire_alone(struct hy_graph *g, struct hy_cell *c)
 /* A source changed: run what follows, or note it for the flush. */
 static inline void notified(struct hy_graph *g, struct hy_cell *c)
 {
-	if (g->gathering)
+	if (unlikely(g->gathering))
 		gather(g, c);
-	else if (c->deps || unlikely(!c->subs))
-		start_wave(g, c);
-	else
+	else if (likely(!c->deps && c->subs))
 		fire_alone(g, c);
+	else
+		start_wave(g, c);
 }
 
 /* Somebody watches, or it is an end. */
@@ -228,20 +228,17 @@ HY_FRAME int hy_notify(struct hy_graph *g, struct hy_cell *c, uint64_t word,
 		       const struct hyphae_type *type, uint64_t kind)
 {
 	bool news;
-	int r;
 
 	hy_probe_notify(g, c, kind);
 	if (hy_watched() || unlikely(kind != HYPHAE_VALUE))
 		news = tell_source(g, c, word, type, kind);
 	else
 		news = hy_write_value(g, c, word, type).changed;
-	r = HYPHAE_UNCHANGED;
-	if (news) {
-		notified(g, c);
-		r = 0;
-	}
+	if (unlikely(!news))
+		return HYPHAE_UNCHANGED;
+	notified(g, c);
 	HY_FRAME_END();
-	return r;
+	return 0;
 }
 
 static void flush_entry(struct hy_graph *g, struct hy_log_entry *entry)
