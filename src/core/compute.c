@@ -237,6 +237,13 @@ static NOINLINE bool kept(struct hy_graph *g, struct hy_derived *d, int outcome,
 	return has_news(c);
 }
 
+/* The same of a function that was called directly. */
+static NOINLINE bool kept_directly(struct hy_graph *g, struct hy_derived *d,
+				   int r, uint64_t word)
+{
+	return kept(g, d, d->op == &hy_op_map ? hy_plain_result(r) : r, word);
+}
+
 /* Its function runs if it was touched by a value and nothing is in the way. */
 #define F_RUNS (F_DEAD | F_ENDED | F_BLOCKED | F_VALUE_TOUCH)
 /* And there is nothing else to it. */
@@ -280,7 +287,7 @@ static NOINLINE int run_tracked(struct hy_graph *g, struct hy_derived *d,
 	return r;
 }
 
-/* Not the map of a graph without a lock, which hy_compute() looks for. */
+/* Not what hy_compute() calls directly. */
 static inline int run_other(struct hy_graph *g, struct hy_derived *d,
 			    uint64_t *ret_word, bool alone)
 {
@@ -303,13 +310,13 @@ static inline uint32_t take_marks(struct hy_cell *c, uint32_t marks)
 	return flags;
 }
 
-/* Compared with an operator, it is none of them. */
-#define HY_SLOWLY ((const struct hy_op *)&hy_gate)
+/* `direct` of the operators that are quick: 1, or what none has. */
+enum { QUICK = 1, QUICK_NONE, QUICK_SLOWLY };
 
-/* What runs without a look at locks; see hy_op_map_boxed. */
-static inline const struct hy_op *quick_of(const struct hy_graph *g)
+/* Those whose function may be called without a look at locks. */
+static inline uint32_t quick_of(const struct hy_graph *g)
 {
-	return hy_shared(g) ? NULL : &hy_op_map;
+	return hy_shared(g) ? QUICK_NONE : QUICK;
 }
 
 /*
@@ -335,7 +342,7 @@ static inline struct hy_derived *owner_soon(const struct hy_edge *e)
  *
  * While nobody looks, a cell of the plain kind (a word, all inputs have a
  * value) goes straight down, and back to `plain` with the only one.  `quick` is
- * HY_SLOWLY for as long as it takes to come to a cell that is not, so that the
+ * QUICK_SLOWLY for as long as it takes to come to a cell that is not, so that the
  * others need no test for it.
  */
 HY_FRAME bool hy_compute(struct hy_graph *g, struct hy_derived *d,
@@ -345,7 +352,7 @@ HY_FRAME bool hy_compute(struct hy_graph *g, struct hy_derived *d,
 	const size_t *waiting = how == HY_ON ? &g->queue.count : &never;
 	const uint32_t marks =
 		how == HY_EARLY ? F_VALUE_TOUCH : F_QUEUED | F_VALUE_TOUCH;
-	const struct hy_op *quick = quick_of(g);
+	uint32_t quick = quick_of(g);
 	uint32_t flags = take_marks(&d->cell, marks);
 	uint64_t news;
 
@@ -364,7 +371,7 @@ unusual:
 				news = follow(g, d, flags & F_VALUE_TOUCH);
 				goto done;
 			}
-			quick = HY_SLOWLY;
+			quick = QUICK_SLOWLY;
 		}
 plain:
 		HY_FRAME_END();
@@ -374,21 +381,21 @@ plain:
 		if (hy_watched())
 			goto slowly;
 		word = 0;
-		if (likely(op == quick)) {
+		if (likely(op->direct == quick)) {
 			r = ((hyphae_map_fn)d->fn)(&word, &d->one.input->word,
 						   d->ctx);
 			if (unlikely(r)) {
-				news = kept(g, d, hy_plain_result(r), word);
+				news = kept_directly(g, d, r, word);
 				goto done;
 			}
 		} else {
-			if (quick == HY_SLOWLY) {
+			if (quick == QUICK_SLOWLY) {
 slowly:
 				quick = quick_of(g);
 				news = compute_slowly(g, d);
 				goto done;
 			}
-			r = run_other(g, d, &word, quick);
+			r = run_other(g, d, &word, quick == QUICK);
 			if (unlikely(r != HY_VALUE)) {
 				news = kept(g, d, r, word);
 				goto done;

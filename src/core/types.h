@@ -320,6 +320,12 @@ struct hy_op {
 	uint32_t flags; /* OP_... */
 	/* OP_DYNAMIC: the first inputs, which it always has. */
 	uint32_t fixed;
+	/*
+	 * 1: all there is to it is d->fn, of a word and called as that of a
+	 * map: hy_compute() does so itself in a graph without a lock.  But a
+	 * map's returns what the user says, others' what `run` does.
+	 */
+	uint32_t direct;
 	/* The subscriber that calls d->fn, of which tools are told instead. */
 	hyphae_subscriber_fn caller;
 	/* What waits in the state; NULL: it queues nothing. */

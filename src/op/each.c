@@ -42,7 +42,7 @@ static int run_tap(struct hy_graph *g, struct hy_derived *d, void *out)
 }
 
 const struct hy_op hy_op_map = {
-	.name = "map", .run = run_map, .flags = OP_STREAM};
+	.name = "map", .run = run_map, .flags = OP_STREAM, .direct = 1};
 const struct hy_op hy_op_map_boxed = {
 	.name = "map", .run = run_map, .flags = OP_STREAM};
 const struct hy_op hy_op_filter = {

@@ -233,6 +233,14 @@ static void pipe_reset(struct hy_graph *g, struct hy_derived *d)
 static const struct hy_op op_shares = PIPE(OP_STREAM);
 static const struct hy_op op_makes = PIPE(OP_STREAM | OP_MAKES);
 static const struct hy_op op_holds = PIPE(OP_MAKES); /* has a scan */
+static const struct hy_op op_words = {
+	.name = "pipe",
+	.run = hy_run_pipe,
+	.free = pipe_free,
+	.reset = pipe_reset,
+	.flags = OP_SEES | OP_SHARES | OP_GIVES | OP_STREAM,
+	.direct = 1,
+};
 
 static bool makes(const struct hy_stage *s)
 {
@@ -297,6 +305,25 @@ static const struct hy_op *arrange(struct hyphae_pipe *p, bool event)
 	return op;
 }
 
+/* All stages are simple: they become steps of hy_pipe_words(). */
+static bool make_words(struct hyphae_pipe *p)
+{
+	for (size_t i = 0; i < p->count; i++)
+		if (!p->stages[i].simple)
+			return false;
+	for (size_t i = 0; i < p->count; i++) {
+		struct hy_stage *s = &p->stages[i];
+		bool last = i + 1 == p->count;
+
+		if (s->kind == HY_STAGE_MAP)
+			s->step = last ? HY_STEP_LAST_MAP : HY_STEP_MAP;
+		else
+			s->step = last ? HY_STEP_LAST_FILTER : HY_STEP_FILTER;
+	}
+	p->words = true;
+	return true;
+}
+
 static int pools(struct hy_graph *g, struct hyphae_pipe *p)
 {
 	const struct hy_stage *end = p->stages + p->count;
@@ -348,6 +375,10 @@ struct hyphae_cell *hyphae_materialize_at(struct hyphae_pipe *p,
 	}
 	order.op = arrange(p, load_relaxed(&hy_cell_place(input)->flags) &
 				      F_EVENT);
+	if (make_words(p)) {
+		order.op = &op_words;
+		order.fn = (void (*)(void))hy_pipe_words;
+	}
 	order.type = p->stages[p->count - 1].type;
 	order.ctx = p;
 	return hy_one(&order, pools(order.graph, p));

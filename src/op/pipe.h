@@ -26,11 +26,29 @@ enum hy_stage_kind {
 	HY_STAGE_SKIP_WHILE,
 };
 
+/* What hy_pipe_words() does with it. */
+enum hy_stage_step {
+	HY_STEP_MAP,
+	HY_STEP_FILTER,
+	HY_STEP_LAST_MAP,
+	HY_STEP_LAST_FILTER,
+};
+
 /* What its cell would hold. */
 enum hy_stage_holds { HY_HOLDS_NONE, HY_HOLDS_VALUE, HY_HOLDS_ERROR };
 
 struct hy_stage {
+	union {
+		struct {
+			size_t n, left; /* take, skip */
+		};
+		struct {
+			uint64_t initial, acc; /* scan */
+		};
+		uint64_t made; /* of a pipe of words */
+	};
 	unsigned char kind;  /* enum hy_stage_kind */
+	unsigned char step;  /* enum hy_stage_step, of a pipe of words */
 	unsigned char holds; /* enum hy_stage_holds */
 	bool boxed;	     /* its type is */
 	bool simple;	     /* see meet_word() */
@@ -44,14 +62,6 @@ struct hy_stage {
 	void (*fn)(void);
 	void *ctx;
 	uint64_t word; /* HY_HOLDS_VALUE */
-	union {
-		struct {
-			size_t n, left; /* take, skip */
-		};
-		struct {
-			uint64_t initial, acc; /* scan */
-		};
-	};
 	struct hy_stage *maker;
 	struct hy_box *spare; /* of an inner maker */
 	const char *site;
@@ -67,10 +77,17 @@ struct hyphae_pipe {
 	size_t count, capacity;
 	int error; /* the first that a step met with */
 	bool begun;
+	bool words; /* all stages are simple */
 };
 
 /* What a cell of a pipe does; d->ctx is the pipe. */
 int hy_run_pipe(struct hy_graph *g, struct hy_derived *d, void *out);
+
+/*
+ * What a cell of a pipe of words does with a value, called as the function of
+ * a map: the same as hy_run_pipe(), in the shortest way.
+ */
+int hy_pipe_words(void *out, const void *value, void *ctx);
 
 /* All stages are as at the beginning. */
 void hy_pipe_clear(struct hy_graph *g, struct hyphae_pipe *p);

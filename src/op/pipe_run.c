@@ -93,7 +93,7 @@ void hy_pipe_clear(struct hy_graph *g, struct hyphae_pipe *p)
 		s->open = false;
 		if (s->kind == HY_STAGE_SCAN)
 			forget_acc(g, s);
-		else
+		else if (s->kind == HY_STAGE_TAKE || s->kind == HY_STAGE_SKIP)
 			s->left = s->n;
 	}
 }
@@ -434,7 +434,7 @@ static inline void meet_word(struct hy_graph *g, struct hy_stage *s,
 	s->holds = HY_HOLDS_VALUE;
 }
 
-int hy_run_pipe(struct hy_graph *g, struct hy_derived *d, void *out)
+static int run_stages(struct hy_graph *g, struct hy_derived *d, void *out)
 {
 	struct hyphae_pipe *p = d->ctx;
 	struct hy_stage *s = p->stages, *end = s + p->count;
@@ -455,4 +455,17 @@ int hy_run_pipe(struct hy_graph *g, struct hy_derived *d, void *out)
 			break;
 	}
 	return to_cell(g, d, &f, out);
+}
+
+int hy_run_pipe(struct hy_graph *g, struct hy_derived *d, void *out)
+{
+	const struct hyphae_pipe *p = d->ctx;
+	int r;
+
+	if (!p->words || unlikely(!hy_sees_value(d)))
+		return run_stages(g, d, out);
+	hy_call_begin(g);
+	r = hy_pipe_words(out, &d->one.input->word, d->ctx);
+	hy_call_end(g);
+	return r;
 }

@@ -148,6 +148,8 @@ static int do_map(void *ret, const void *value, void *ctx)
 
 	if (n % 11 == r->n)
 		return r->n & 1 ? -EIO : hyphae_error(-ERANGE, "%d", (int)n);
+	if (r->n && n % 23 == r->n)
+		return (int)r->n; /* above 0: no result of a map */
 	return express(r->out, ret, n * r->factor % r->modulus);
 }
 
@@ -302,9 +304,11 @@ static uint64_t roll(uint64_t sides)
 	return (chance >> 33) % sides;
 }
 
+/* Some have nothing but maps and filters of words: op/pipe_words.c. */
 static void write_program(struct program *program)
 {
-	const struct hyphae_type *type = types[roll(TYPES)];
+	bool words = roll(4) == 0;
+	const struct hyphae_type *type = types[words ? 0 : roll(TYPES)];
 	static const unsigned int kinds[] = {0, HYPHAE_SINGLE_THREAD,
 					     HYPHAE_EAGER};
 
@@ -318,8 +322,10 @@ static void write_program(struct program *program)
 		r->kind = (enum kind)roll(KINDS);
 		if (roll(3) == 0)
 			r->kind = MAP;
+		if (words && r->kind != MAP)
+			r->kind = FILTER;
 		r->in = r->out = type;
-		if (r->kind == MAP || r->kind == SCAN)
+		if (!words && (r->kind == MAP || r->kind == SCAN))
 			r->out = types[roll(TYPES)];
 		type = r->out;
 		r->factor = 2 + (int64_t)roll(4);
