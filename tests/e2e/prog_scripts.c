@@ -18,9 +18,14 @@
  *   prune N     N map cells of site "garden.c:3", made before "ready", are
  *               released
  *   many N      N cells, made before "ready", are set once (option -m N)
+ *
+ * With -c another thread makes and releases cells of site "garden.c:9" in a
+ * graph of its own, one at a time, all the time.
  */
 #include <errno.h>
 #include <hyphae/hyphae.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -187,12 +192,32 @@ static void once(const char *action)
 		exit(2);
 }
 
+static atomic_bool stop_churning;
+
+static void *churn(void *arg)
+{
+	struct hyphae_graph *g = hyphae_graph_new(HYPHAE_SINGLE_THREAD);
+
+	(void)arg;
+	while (!atomic_load(&stop_churning))
+		hyphae_cell_unref(hyphae_int64_new_at(g, 0, "garden.c:9"));
+	hyphae_graph_free(g);
+	return NULL;
+}
+
 int main(int argc, char **argv)
 {
+	pthread_t churner;
+	bool churns = argc > 1 && !strcmp(argv[1], "-c");
 	char line[16];
 	int i = 1;
 
 	build();
+	if (churns) {
+		if (pthread_create(&churner, NULL, churn, NULL))
+			return 1;
+		i = 2;
+	}
 	if (argc > 2 && !strcmp(argv[1], "-m")) {
 		size_t n = strtoul(argv[2], NULL, 10);
 
@@ -218,6 +243,10 @@ int main(int argc, char **argv)
 	fflush(stdout);
 	while (fgets(line, sizeof(line), stdin))
 		;
+	if (churns) {
+		atomic_store(&stop_churning, true);
+		pthread_join(churner, NULL);
+	}
 	hyphae_graph_free(graph);
 	hyphae_graph_free(eager);
 	return 0;

@@ -588,6 +588,36 @@ static void live_cells(void **state)
 	}
 }
 
+/*
+ * A thread makes a cell and releases it, all the time: when counting begins and
+ * when it ends one may be there, and that is all the difference there can be,
+ * though the two probes come and go one after the other.
+ */
+static void live_cells_of_a_busy_program(void **state)
+{
+	(void)state;
+	NEED_BPF();
+	FOR_BOTH(name)
+	{
+		long long alive;
+
+		begin(name, "live_cells.bt", "1", "-c");
+		assert_int_equal(run_wait(script, RUN_LIMIT), 0);
+		out = run_out(script);
+		narrow();
+		dense();
+		alive = number("@cells_in_all");
+		assert_in_range(alive + 1, 0, 2);
+		assert_int_equal(number("@created_in_all") -
+					 number("@destroyed_in_all"),
+				 alive);
+		assert_int_equal(number("@cells_of_site[garden.c:9, source]"),
+				 alive);
+		assert_true(number("@created_in_all") > 1);
+		work();
+	}
+}
+
 /* Of a program that does nothing there is a sentence instead of a table. */
 static void nothing(void **state)
 {
@@ -854,6 +884,7 @@ int main(void)
 		cmocka_unit_test(writes),
 		cmocka_unit_test(batches),
 		cmocka_unit_test(live_cells),
+		cmocka_unit_test(live_cells_of_a_busy_program),
 		cmocka_unit_test(writes_that_all_change),
 		cmocka_unit_test(nothing),
 		cmocka_unit_test(storm_fanouts),
