@@ -44,7 +44,8 @@ else
 say = @:
 endif
 
-# A recursive make takes the jobs of its caller, or one per processor.
+# A recursive make takes the jobs of its caller, or one per processor.  Rules
+# that use it begin with a +, or it is not told of them.
 JFLAG = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(JOBS))
 SUBMAKE = $(MAKE) --no-print-directory $(if $(filter 1,$(V)),,-s)
 # bpftool and friends live in /usr/sbin, which ordinary users may not search.
@@ -324,20 +325,20 @@ setup: ## install the packages that are missing (root; Debian and Ubuntu)
 demo: ## see a running program from outside (sudo make demo)
 	@CC='$(CC)' tests/tools/packages.sh install build
 	@mkdir -p build && touch build/packages-build
-	@$(SUBMAKE) $(JFLAG) CONFIG=release all
+	+@$(SUBMAKE) $(JFLAG) CONFIG=release all
 	@$(give_back)
 	@if [ -t 0 ] && [ -t 1 ]; then \
 		sh -c 'set -m; tests/tools/demo.sh build/release; exit $$?'; \
 	else tests/tools/demo.sh build/release; fi
 
 check: ## install, build and run every test (sudo make check)
-	@$(SUBMAKE) setup
-	@$(SUBMAKE) $(JFLAG) CONFIG=release all tests
-	@$(SUBMAKE) $(JFLAG) CONFIG=release HYPHAE_PROBES=0 without
-	@$(SUBMAKE) $(JFLAG) CONFIG=asan tests
-	@$(SUBMAKE) $(JFLAG) CONFIG=tsan tests
+	+@$(SUBMAKE) setup
+	+@$(SUBMAKE) $(JFLAG) CONFIG=release all tests
+	+@$(SUBMAKE) $(JFLAG) CONFIG=release HYPHAE_PROBES=0 without
+	+@$(SUBMAKE) $(JFLAG) CONFIG=asan tests
+	+@$(SUBMAKE) $(JFLAG) CONFIG=tsan tests
 	@$(give_back)
-	@$(SUBMAKE) CONFIG=release run-all-tests
+	+@$(SUBMAKE) CONFIG=release run-all-tests
 
 # The order of the list is the order of the run.
 in = $(patsubst $(B)/%,build/$(1)/%,$(2))
@@ -350,44 +351,44 @@ run-all-tests:
 		$(call in,tsan,$(THREAD_TESTS)) $(LOOP_TESTS) $(E2E_TESTS)
 
 check-unit: ## unit, semantic, thread and loop tests of CONFIG
-	@$(SUBMAKE) $(JFLAG) $(UNIT_TESTS) $(SEMANTIC_TESTS) \
+	+@$(SUBMAKE) $(JFLAG) $(UNIT_TESTS) $(SEMANTIC_TESTS) \
 		$(THREAD_TESTS) $(LOOP_TESTS)
 	@$(RUN_TESTS) $(UNIT_TESTS) $(SEMANTIC_TESTS) $(THREAD_TESTS) \
 		$(LOOP_TESTS)
 
 check-asan: ## the same with address and undefined behaviour sanitizers
-	@$(SUBMAKE) $(JFLAG) CONFIG=asan check-unit
+	+@$(SUBMAKE) $(JFLAG) CONFIG=asan check-unit
 
 check-tsan: ## the thread tests with the thread sanitizer
-	@$(SUBMAKE) $(JFLAG) CONFIG=tsan tests
+	+@$(SUBMAKE) $(JFLAG) CONFIG=tsan tests
 	@$(RUN_TESTS) $(call in,tsan,$(THREAD_TESTS))
 
 check-e2e: ## the tests that run real tracers (root)
-	@$(SUBMAKE) $(JFLAG) CONFIG=release all tests
-	@$(SUBMAKE) $(JFLAG) CONFIG=release HYPHAE_PROBES=0 without
+	+@$(SUBMAKE) $(JFLAG) CONFIG=release all tests
+	+@$(SUBMAKE) $(JFLAG) CONFIG=release HYPHAE_PROBES=0 without
 	@$(RUN_TESTS) $(call in,release,$(E2E_TESTS))
 
 bench: ## measure all: QUICK=1 in a minute, JSON=file for the lines
-	@$(SUBMAKE) $(JFLAG) CONFIG=release benches top
-	@$(if $(QUICK),,$(SUBMAKE) $(JFLAG) CONFIG=release HYPHAE_PROBES=0 \
+	+@$(SUBMAKE) $(JFLAG) CONFIG=release benches top
+	+@$(if $(QUICK),,$(SUBMAKE) $(JFLAG) CONFIG=release HYPHAE_PROBES=0 \
 		build/release-noprobes/bin/speed)
 	@QUICK='$(QUICK)' JSON='$(JSON)' BUILD=build/release \
 		tests/tools/bench.sh $(BENCHES)
 
 .PHONY: bench-compare bench-plots
 bench-compare: ## BASE=revision: what is faster or slower since then?
-	@$(SUBMAKE) $(JFLAG) CONFIG=release build/release/bin/report
+	+@$(SUBMAKE) $(JFLAG) CONFIG=release build/release/bin/report
 	@CC='$(CC)' BUILD=build/release bench/compare.sh '$(BASE)' $(NEW)
 
 bench-plots: ## draw bench/plots/*.svg anew: how time grows
-	@$(SUBMAKE) $(JFLAG) CONFIG=release benches
+	+@$(SUBMAKE) $(JFLAG) CONFIG=release benches
 	@QUICK='$(QUICK)' BUILD=build/release tests/tools/bench.sh --plots \
 		$(BENCHES)
 
 # QUICK=1: shorter rounds.  QUICK=once: only to see that all of it runs.
 .PHONY: bench-peers
 bench-peers: ## install other libraries and measure them beside hyphae (root)
-	@$(SUBMAKE) $(JFLAG) CONFIG=release lib benches
+	+@$(SUBMAKE) $(JFLAG) CONFIG=release lib benches
 	@bench/peers/run.sh build/release $(patsubst 1,quick,$(QUICK))
 	@$(give_back)
 
@@ -404,7 +405,7 @@ fmt-check: ## fail when a C file is not formatted
 	clang-format --dry-run -Werror $(C_FILES)
 
 lint: ## build with clang, warnings as errors, and run cppcheck if it is there
-	@$(SUBMAKE) $(JFLAG) CC=clang B=build/lint all tests
+	+@$(SUBMAKE) $(JFLAG) CC=clang B=build/lint all tests
 	@if command -v cppcheck >/dev/null; then \
 		cppcheck --quiet --std=c11 --enable=warning,portability \
 			--inline-suppr --error-exitcode=1 -Iinclude -Isrc -I. \

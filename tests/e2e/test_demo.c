@@ -99,7 +99,7 @@ static void test_make_interrupted(void **state)
 {
 	static const char *const argv[] = {
 		"env",	     "-u",   "MAKEFLAGS", "-u",	  "MFLAGS", "-u",
-		"MAKELEVEL", "make", "-s",	  "demo", NULL};
+		"MAKELEVEL", "make", "-sj2",	  "demo", NULL};
 	struct run *demo;
 	pid_t monitor;
 
@@ -117,6 +117,7 @@ static void test_make_interrupted(void **state)
 	assert_gone(monitor);
 	assert_non_null(strstr(run_out(demo), "Interrupted."));
 	assert_null(strstr(run_out(demo), "***"));
+	assert_null(strstr(run_out(demo), "warning"));
 }
 
 #define TEST(name) cmocka_unit_test_teardown(name, run_teardown)
