@@ -68,6 +68,9 @@ HYPHAE_API struct hyphae_cell *hyphae_cell_ref(struct hyphae_cell *cell);
  * Give a reference back.  A cell whose last reference is gone is released at
  * once, or, while the graph propagates, when that is over; what it followed
  * is given back in turn, without recursion.  NULL is allowed.
+ * From then on its handle is stale.  Only if that happens in the wave of a
+ * batch that has written the cell, the batch may still hold it until the wave
+ * is over; whether it does depends on the graph and on what else was written.
  * -ESTALE, and nothing happens: it was gone already, or you have no reference:
  * all that constructors, hyphae_cell_ref() and the like gave to the program
  * have been given back, and the cell is there for what follows it, a scope, an

@@ -217,6 +217,44 @@ static void bt10_drop_source_inside(void **state)
 	assert_int_equal(live_cells(w), 1);
 }
 
+/* The last reference to log->arg goes; log->code tells that, and a read. */
+static int give_back(struct log *log, const struct hyphae_signal *signal)
+{
+	int64_t value = -1;
+
+	(void)signal;
+	log->code = hyphae_cell_unref(log->arg);
+	log->number = hyphae_int64_get(log->arg, &value);
+	return 0;
+}
+
+/*
+ * A cell that the batch has written goes in its wave.  Until the propagation is
+ * over the batch may hold it or not; then it has gone, either way.
+ */
+static void bt10_drop_source_in_the_wave(void **state)
+{
+	struct world *w = *state;
+	struct hyphae_cell *a = source(w, 0);
+	struct hyphae_cell *b = hyphae_int64_new(w->graph, 0);
+	struct log *seen = follow(w, a);
+	int64_t value;
+
+	seen->arg = b;
+	begin_batch(w);
+	put(a, 1);
+	put(b, 1);
+	seen->hook = give_back;
+	end_batch(w);
+	seen->hook = NULL;
+	assert_log(seen, "0,1");
+	assert_int_equal(seen->code, 0);
+	assert_true(seen->number == 0 || seen->number == -ESTALE);
+	assert_int_equal(hyphae_int64_get(b, &value), -ESTALE);
+	assert_int_equal(hyphae_cell_unref(b), -ESTALE);
+	assert_int_equal(live_cells(w), 1);
+}
+
 static void bt11_graph_dies_inside(void **state)
 {
 	struct world *w = *state;
@@ -328,6 +366,7 @@ int main(void)
 		CASE(bt10_unsubscribe_inside),
 		CASE(bt10_drop_derived_inside),
 		CASE(bt10_drop_source_inside),
+		CASE(bt10_drop_source_in_the_wave),
 		CASE(bt11_graph_dies_inside),
 		CASE(bt13_never_apart),
 		CASE(bt14_made_inside),
