@@ -15,6 +15,15 @@
 #define NOINLINE __attribute__((noinline))
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
+/* AddressSanitizer looks on. */
+#ifdef __SANITIZE_ADDRESS__
+#define HY_ASAN
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define HY_ASAN
+#endif
+#endif
+
 /*
  * A function that stays a frame of its own in every stack and holds the one
  * site of its probe: not inlined, not cloned, not dropped.  Its callers'

@@ -163,6 +163,7 @@ bool hy_slot_open(struct hy_graph *graph, enum hy_chunk_kind kind)
 		char *slot = (char *)chunk + HY_CHUNK_HEADER +
 			     (size_t)i * chunk->slot_bytes;
 
+		hy_slot_unpoison(slot); /* a recycled one */
 		slot_clear(slot, kind);
 		hy_slot_push(graph, slot, kind);
 	}
@@ -199,20 +200,37 @@ void hy_slot_free(struct hy_graph *graph, void *slot)
 	hy_slot_push(graph, slot, hy_chunk_of(slot)->kind);
 }
 
+/*
+ * The ids are 0 then.  Nothing else of it may be touched, unless it is the
+ * caller's memory, of which nobody knows what it is used for.
+ */
+static void slots_forget(struct hy_chunk *chunk, bool of_process)
+{
+	for (uint32_t i = 0; i < chunk->used; i++) {
+		char *slot = (char *)chunk + HY_CHUNK_HEADER +
+			     (size_t)i * chunk->slot_bytes;
+
+		store_relaxed((uint64_t *)slot, 0);
+		if (of_process)
+			hy_slot_poison(slot, chunk->kind);
+		else
+			hy_slot_unpoison(slot);
+	}
+}
+
 void hy_slots_done(struct hy_graph *graph)
 {
 	struct hy_chunk *chunk = graph->chunks, *next;
 
 	pthread_mutex_lock(&lock);
 	for (; chunk; chunk = next) {
+		bool kept;
+
 		next = chunk->next;
-		for (uint32_t i = 0; i < chunk->used; i++)
-			store_relaxed(
-				(uint64_t *)((char *)chunk + HY_CHUNK_HEADER +
-					     (size_t)i * chunk->slot_bytes),
-				0);
 		/* It stays: who has a stale handle may just be looking. */
-		if (hy_storage_keep(graph, chunk))
+		kept = hy_storage_keep(graph, chunk);
+		slots_forget(chunk, !kept);
+		if (kept)
 			continue;
 		chunk->next = free_chunks[chunk->kind];
 		free_chunks[chunk->kind] = chunk;

@@ -3,6 +3,7 @@
 #ifndef HY_SLAB_H
 #define HY_SLAB_H
 
+#include "core/poison.h"
 #include "core/types.h"
 #include "probes/abi.h"
 
@@ -23,6 +24,7 @@ static inline void *hy_slot_pop(struct hy_graph *graph, enum hy_chunk_kind kind)
 	uint64_t *slot = graph->free_slots[kind];
 
 	graph->free_slots[kind] = (void *)(uintptr_t)slot[1];
+	hy_slot_unpoison(slot);
 	return slot;
 }
 
@@ -34,6 +36,7 @@ static inline void hy_slot_push(struct hy_graph *graph, void *slot,
 	store_relaxed(&words[0], 0);
 	store_relaxed(&words[1], (uintptr_t)graph->free_slots[kind]);
 	graph->free_slots[kind] = slot;
+	hy_slot_poison(slot, kind);
 }
 
 /* Give all chunks back to the process; all slots must be free or forgotten. */
