@@ -65,8 +65,8 @@ static inline void hy_drain_gone(struct hy_graph *g)
 }
 
 /*
- * Stop being the drainer, after what was no write, if nothing at all is left
- * to do: what hy_drain_end() would do then.
+ * Stop being the drainer, if nothing at all is left to do: what hy_drain_end()
+ * would do then.  It has served nobody: that only drain() does.
  */
 static inline bool hy_drain_leave(struct hy_graph *g)
 {
@@ -76,7 +76,6 @@ static inline bool hy_drain_leave(struct hy_graph *g)
 		return false;
 	g->hop = 0;
 	g->pass_open = false;
-	g->served = 0;
 	hy_drain_left(g, NULL);
 	return true;
 }
