@@ -168,6 +168,17 @@ static void requeue(struct hy_queue *q, struct hy_derived *d)
 		hy_queue_open(q, d);
 }
 
+void hy_queue_append_row(struct hy_queue *q, struct hy_derived *first,
+			 struct hy_derived *last, size_t count)
+{
+	struct hy_derived *second = first->next_queued;
+
+	requeue(q, first);
+	first->next_queued = second;
+	q->buckets[first->cell.height].last = last;
+	q->count += count - 1;
+}
+
 /*
  * Have `lowest` begin with the next to take.  A cell whose height has grown
  * while it waited (link.c) lies in the bucket of its old height, and is put

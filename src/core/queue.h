@@ -33,6 +33,12 @@ void hy_queue_done(struct hy_queue *queue);
 void hy_queue_open(struct hy_queue *queue, struct hy_derived *d);
 void hy_queue_push_far(struct hy_queue *queue, struct hy_derived *d,
 		       uint32_t why);
+/*
+ * Cells of one height, chained from `first` to `last` and marked as queued,
+ * behind the others of it.
+ */
+void hy_queue_append_row(struct hy_queue *queue, struct hy_derived *first,
+			 struct hy_derived *last, size_t count);
 /* The first of the lowest bucket, which has to be looked for. */
 struct hy_derived *hy_queue_take(struct hy_queue *queue);
 /* The height of the next to take; there is one. */

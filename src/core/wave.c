@@ -406,6 +406,63 @@ static inline void flush_one(struct hy_graph *g, struct hy_log *log)
 }
 
 /*
+ * Followers that are queued together when the flush is over: right above the
+ * sources, one behind the other.
+ */
+struct row {
+	struct hy_derived *first, **link;
+	size_t count;
+};
+
+static inline void row_queue(struct hy_graph *g, struct row *row)
+{
+	if (!row->count)
+		return;
+	*row->link = NULL;
+	hy_queue_append_row(
+		&g->queue, row->first,
+		container_of(row->link, struct hy_derived, next_queued),
+		row->count);
+	*row = (struct row){.link = &row->first};
+}
+
+/* To the queue, behind those that came before. */
+static NOINLINE void row_break(struct hy_graph *g, struct row *row,
+			       struct hy_cell *c)
+{
+	row_queue(g, row);
+	hy_fire(g, c);
+}
+
+/* A source of a flush has changed: who follows it comes into the row. */
+static inline void flush_fire(struct hy_graph *g, struct row *row,
+			      struct hy_cell *c)
+{
+	struct hy_edge *e = c->deps;
+	struct hy_derived *d;
+	uint32_t flags;
+
+	if (unlikely(c->targets != 1 || !e ||
+		     c->flags & (F_SLOW_SPREAD | F_NEWS))) {
+		row_break(g, row, c);
+		return;
+	}
+	d = e->owner;
+	flags = d->cell.flags;
+	if (likely(!(flags & F_QUEUED))) {
+		if (unlikely(d->cell.height != 1)) {
+			row_break(g, row, c);
+			return;
+		}
+		*row->link = d;
+		row->link = &d->next_queued;
+		row->count++;
+	}
+	store_relaxed(&d->cell.flags, flags | F_QUEUED | F_VALUE_TOUCH);
+	hy_fanout(g, c, NULL, hy_unread(), c->height, c->type);
+}
+
+/*
  * Each cell is there once, so what follows it can be queued at once; no
  * function of the user is called before all are written.  None has ended: that
  * would have been a write to a log, by which this one were not bare any more.
@@ -413,15 +470,18 @@ static inline void flush_one(struct hy_graph *g, struct hy_log *log)
 void hy_flush_wave(struct hy_graph *g, const struct hy_bare *at,
 		   const struct hy_bare *end)
 {
+	struct row row = {.link = &row.first};
+
 	g->gathering = g->fires_each = true;
 	for (; at != end; at++) {
 		struct hy_cell *c = at->cell;
 
 		hy_flags_set(c, 0, F_PENDING);
-		if (!hy_notify(g, c, at->word, c->type, HYPHAE_VALUE))
-			hy_fire(g, c);
+		if (likely(!hy_notify(g, c, at->word, c->type, HYPHAE_VALUE)))
+			flush_fire(g, &row, c);
 	}
 	g->gathering = g->fires_each = false;
+	row_queue(g, &row);
 	hy_wave(g);
 }
 
