@@ -451,6 +451,11 @@ static uint64_t watched_part(struct hy_graph *g, struct hy_cell *c,
 	return hy_clock_since(g, start);
 }
 
+static inline struct hy_fired_part *fired_parts(struct hy_graph *g)
+{
+	return (struct hy_fired_part *)(g->fired + g->fired_capacity);
+}
+
 static NOINLINE void fanout_watched(struct hy_graph *g, struct hy_cell *c,
 				    const void *whom, const struct hy_sub *last,
 				    uint64_t height)
@@ -471,9 +476,7 @@ static NOINLINE void fanout_watched(struct hy_graph *g, struct hy_cell *c,
 		hy_watch_fanout(g, c, height, start, ns, g->called);
 	} else {
 		/* More subscribers of this cell come later: see deliver(). */
-		g->fired[0].spent_ns = ns;
-		g->fired[0].start = start;
-		g->fired[0].called = g->called;
+		*fired_parts(g) = (struct hy_fired_part){start, ns, g->called};
 	}
 }
 
@@ -542,13 +545,16 @@ HY_FRAME void hyphae_fanout_run(struct hyphae_fanout_call *f)
 
 bool hy_fired_enlarge(struct hy_graph *g, size_t want)
 {
+	size_t had = g->fired_capacity;
 	struct hy_fired *fired;
 
 	fired = hy_enlarge_in(g->region, g->fired, &g->fired_capacity, want,
-			      sizeof(*fired));
+			      HY_FIRED_BYTES);
 	if (!fired)
 		return false;
 	g->fired = fired;
+	memmove(fired_parts(g), fired + had,
+		had * sizeof(struct hy_fired_part));
 	return true;
 }
 
@@ -559,9 +565,10 @@ void hy_forget_fresh(struct hy_cell *c)
 		s->flags &= ~(uint32_t)SUB_FRESH;
 }
 
-static void sift_down(struct hy_fired *heap, size_t count, size_t at)
+static void sift_down(struct hy_graph *g, size_t count, size_t at)
 {
-	struct hy_fired item = heap[at];
+	struct hy_fired_part *parts = fired_parts(g), part = parts[at];
+	struct hy_fired *heap = g->fired, item = heap[at];
 
 	for (;;) {
 		size_t child = 2 * at + 1;
@@ -574,17 +581,19 @@ static void sift_down(struct hy_fired *heap, size_t count, size_t at)
 		if (heap[child].next->id >= item.next->id)
 			break;
 		heap[at] = heap[child];
+		parts[at] = parts[child];
 		at = child;
 	}
 	heap[at] = item;
+	parts[at] = part;
 }
 
 static bool in_order(const struct hy_graph *g)
 {
-	const struct hy_fired *f = g->fired;
+	const struct hy_fired *f = g->fired, *end = f + g->nfired;
 
-	for (size_t i = 1; i < g->nfired; i++)
-		if (f[i - 1].cell->subs->prev->id > f[i].next->id)
+	while (++f < end)
+		if (f[-1].next->prev->id > f->next->id)
 			return false;
 	return true;
 }
@@ -597,8 +606,8 @@ static NOINLINE void resume_fanout(struct hy_graph *g, struct hy_cell *c,
 	if (hy_watched()) {
 		uint64_t ns = watched_part(g, c, first, last, hy_clock_last(g));
 
-		g->fired[0].spent_ns += ns;
-		g->fired[0].called += g->called;
+		fired_parts(g)->spent_ns += ns;
+		fired_parts(g)->called += g->called;
 	} else if (is_plain(g, c, F_NO_PLAIN_SIGNAL)) {
 		run_plainly(g, c, first, last);
 	} else {
@@ -614,13 +623,30 @@ static struct hy_sub *last_until(struct hy_sub *s, uint64_t id)
 	return s;
 }
 
+/* The root of the heap has called all its subscribers. */
+static size_t last_part(struct hy_graph *g, size_t count)
+{
+	struct hy_fired_part *parts = fired_parts(g);
+	struct hy_cell *c = g->fired->cell;
+
+	if (parts->start)
+		hy_watch_fanout(g, c, c->height, parts->start, parts->spent_ns,
+				parts->called);
+	hy_told(c);
+	count--;
+	g->fired[0] = g->fired[count];
+	parts[0] = parts[count];
+	return count;
+}
+
 /* The root of the heap runs until another cell's subscriber is older. */
-static void deliver_merged(struct hy_graph *g)
+static NOINLINE void deliver_merged(struct hy_graph *g)
 {
 	size_t count = g->nfired;
 
+	memset(fired_parts(g), 0, count * sizeof(struct hy_fired_part));
 	for (size_t i = count / 2; i-- > 0;)
-		sift_down(g->fired, count, i);
+		sift_down(g, count, i);
 	while (count) {
 		struct hy_fired *f = g->fired;
 		struct hy_cell *c = f->cell;
@@ -631,24 +657,18 @@ static void deliver_merged(struct hy_graph *g)
 			if (f[i].next->id <= until)
 				until = f[i].next->id - 1;
 		last = last_until(f->next, until);
-		if (!f->begun) {
-			f->begun = true;
+		if (f->next == c->subs) /* I6: as long as it lasts */
 			hy_fanout_subs(g, c, c->height, f->next, last);
-		} else {
+		else
 			resume_fanout(g, c, f->next, last);
-		}
 		f = g->fired; /* subscribing may have moved it */
 		f->next = last->next;
 		if (!f->next || f->next->id > g->deliver_limit) {
-			if (f->start)
-				hy_watch_fanout(g, c, c->height, f->start,
-						f->spent_ns, f->called);
-			hy_told(c);
-			*f = g->fired[--count];
+			count = last_part(g, count);
 			if (!count)
 				break;
 		}
-		sift_down(g->fired, count, 0);
+		sift_down(g, count, 0);
 	}
 }
 
@@ -663,24 +683,44 @@ static NOINLINE void leave_others(struct hy_graph *g, size_t done)
 	g->left = true;
 }
 
+/* Who subscribed in the wave is not called by it. */
+static struct hy_sub *last_in_wave(const struct hy_graph *g, struct hy_sub *s)
+{
+	while (unlikely(s->id > g->deliver_limit))
+		s = s->prev;
+	return s;
+}
+
+/*
+ * One cell after the other.  The places are told by bytes, since subscribers
+ * may have `fired` moved.
+ */
+static inline void deliver_straight(struct hy_graph *g, size_t count)
+{
+	size_t at = 0, end = count * sizeof(struct hy_fired);
+
+	do {
+		const char *place = (const char *)g->fired + at;
+		struct hy_fired f = *(const struct hy_fired *)place;
+		struct hy_sub *last = f.next;
+
+		if (unlikely(last->next))
+			last = last_in_wave(g, last->prev);
+		hy_fanout_subs(g, f.cell, f.cell->height, f.next, last);
+		hy_told(f.cell);
+		at += sizeof(f);
+	} while (at != end);
+}
+
 void hy_deliver(struct hy_graph *g)
 {
 	size_t count = g->nfired;
 
 	g->deliver_limit = hy_newest_id(g);
-	if (count > 1 && !in_order(g)) {
+	if (unlikely(count > 1) && unlikely(!in_order(g)))
 		deliver_merged(g);
-	} else {
-		for (size_t i = 0; i < count; i++) {
-			struct hy_cell *c = g->fired[i].cell;
-			struct hy_sub *last = c->subs->prev;
-
-			while (unlikely(last->id > g->deliver_limit))
-				last = last->prev;
-			hy_fanout_subs(g, c, c->height, g->fired[i].next, last);
-			hy_told(c);
-		}
-	}
+	else
+		deliver_straight(g, count);
 	if (likely(g->nfired == count))
 		g->nfired = 0;
 	else

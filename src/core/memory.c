@@ -101,7 +101,7 @@ static size_t array_bytes(const struct hy_graph *g)
 {
 	size_t bytes = queue_bytes(&g->queue) + log_bytes(&g->next) +
 		       log_bytes(&g->inbox) + log_bytes(&g->running) +
-		       g->fired_capacity * sizeof(*g->fired) +
+		       g->fired_capacity * HY_FIRED_BYTES +
 		       g->stack_capacity * sizeof(*g->stack) +
 		       g->gathered_capacity * sizeof(struct hy_cell *);
 

@@ -458,10 +458,15 @@ struct hy_queue {
 struct hy_fired {
 	struct hy_cell *cell;
 	struct hy_sub *next; /* the next of its subscribers to call */
-	bool begun;	     /* some were called; the rest comes later */
-	/* While somebody watches, of the parts so far: */
+};
+
+/* While somebody watches, of its subscribers that were called so far. */
+struct hy_fired_part {
 	uint64_t start, spent_ns, called;
 };
+
+/* Of a place in graph->fired: behind all of these lie as many parts. */
+#define HY_FIRED_BYTES (sizeof(struct hy_fired) + sizeof(struct hy_fired_part))
 
 struct hy_eager_entry {
 	struct hy_cell *cell;

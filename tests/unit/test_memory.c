@@ -323,7 +323,7 @@ static void memory_of_a_graph(void **state)
 	/* A queue for 64 heights; eight that may fire. */
 	assert_int_equal(m.arrays, 64 * sizeof(struct hy_bucket) +
 					   5 * sizeof(uint64_t) +
-					   8 * sizeof(struct hy_fired));
+					   8 * HY_FIRED_BYTES);
 	assert_int_equal(m.storage, 0);
 	assert_int_equal(m.unused, 0);
 	assert_int_equal(hyphae_graph_free(graph), 0);

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <hyphae/hyphae.h>
 
@@ -642,6 +643,74 @@ static void cells_that_are_gone(void **state)
 	assert_int_equal(hyphae_graph_free(graph), 0);
 }
 
+/* ---- fan-outs in parts --------------------------------------------------- */
+
+#define TURNS 3
+#define NEWCOMERS 40
+
+struct newcomers {
+	struct hyphae_cell *cells[NEWCOMERS];
+	unsigned int calls;
+	bool armed;
+};
+
+static int count_call(const struct hyphae_signal *signal, void *ctx)
+{
+	(void)signal;
+	++*(unsigned int *)ctx;
+	return 0;
+}
+
+/* More cells are subscribed than there was room for among those that fire. */
+static int subscribe_to_all(const struct hyphae_signal *signal, void *ctx)
+{
+	struct newcomers *n = ctx;
+
+	(void)signal;
+	for (size_t i = 0; i < NEWCOMERS && n->armed; i++)
+		hyphae_subscribe(n->cells[i], count_call, &n->calls);
+	n->armed = false;
+	return 0;
+}
+
+/* Subscribers of three cells take turns: each cell fired once all the same. */
+static void parts_are_one_fire(void **state)
+{
+	struct hyphae_graph *graph = hyphae_graph_new(0);
+	struct hyphae_cell *cells[TURNS];
+	struct newcomers new = {.calls = 0};
+	unsigned int calls[TURNS] = {0};
+	struct hyphae_report r;
+
+	(void)state;
+	for (size_t i = 0; i < NEWCOMERS; i++)
+		new.cells[i] = hyphae_int64_new(graph, 0);
+	for (size_t i = 0; i < TURNS; i++)
+		cells[i] = hyphae_int64_new(graph, 0);
+	for (size_t turn = 0; turn < 4; turn++)
+		for (size_t i = 0; i < TURNS; i++)
+			assert_non_null(hyphae_subscribe(cells[i], count_call,
+							 &calls[i]));
+	assert_non_null(hyphae_subscribe(cells[1], subscribe_to_all, &new));
+	assert_non_null(hyphae_subscribe(cells[0], count_call, &calls[0]));
+	memset(calls, 0, sizeof(calls)); /* of the first calls */
+	new.armed = true;
+	begin();
+	assert_int_equal(hyphae_batch_begin(graph), 0);
+	for (size_t i = 0; i < TURNS; i++)
+		set(cells[i], 1);
+	assert_int_equal(hyphae_batch_end(graph), 0);
+	r = end();
+	expect_totals(&r, TURNS, 0, TURNS, TURNS, 0);
+	for (size_t i = 0; i < TURNS; i++)
+		expect_cell(&r, i, cells[i], 1, 1, 0);
+	assert_int_equal(calls[0], 5);
+	assert_int_equal(calls[1], 4);
+	assert_int_equal(calls[2], 4);
+	assert_int_equal(new.calls, NEWCOMERS); /* first calls */
+	assert_int_equal(hyphae_graph_free(graph), 0);
+}
+
 /* More cells than any first guess of a table's size. */
 static void many_cells(void **state)
 {
@@ -692,6 +761,7 @@ int main(void)
 		cmocka_unit_test(left_by_other_threads),
 		cmocka_unit_test(cells_that_are_gone),
 		cmocka_unit_test(many_cells),
+		cmocka_unit_test(parts_are_one_fire),
 	};
 
 	return cmocka_run_group_tests_name("pass reports", tests, NULL, NULL);
