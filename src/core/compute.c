@@ -349,7 +349,7 @@ HY_FRAME bool hy_compute(struct hy_graph *g, struct hy_derived *d,
 			 enum hy_how how)
 {
 	static const size_t never = 1;
-	const size_t *waiting = how == HY_ON ? &g->queue.count : &never;
+	const size_t *waiting = likely(how == HY_ON) ? &g->queue.count : &never;
 	const uint32_t marks =
 		how == HY_EARLY ? F_VALUE_TOUCH : F_QUEUED | F_VALUE_TOUCH;
 	uint32_t quick = quick_of(g);
@@ -417,7 +417,7 @@ slowly:
 done:
 		if (unlikely(how != HY_ON))
 			break;
-		if (news)
+		if (likely(news))
 			hy_fire(g, &d->cell);
 		news = 0;
 		d = hy_queue_pop(&g->queue);

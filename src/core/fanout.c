@@ -676,7 +676,7 @@ static NOINLINE void deliver_merged(struct hy_graph *g)
  * The others are cells that settled for a function which a subscriber had
  * called: they have subscribers that are newer than this.
  */
-static NOINLINE void leave_others(struct hy_graph *g, size_t done)
+NOINLINE void hy_deliver_rest(struct hy_graph *g, size_t done)
 {
 	g->nfired -= done;
 	memmove(g->fired, g->fired + done, g->nfired * sizeof(*g->fired));
@@ -724,5 +724,5 @@ void hy_deliver(struct hy_graph *g)
 	if (likely(g->nfired == count))
 		g->nfired = 0;
 	else
-		leave_others(g, count);
+		hy_deliver_rest(g, count);
 }

@@ -18,6 +18,9 @@ struct hyphae_fanout_call {
 /* Call the subscribers of all cells that fired (graph->fired). */
 void hy_deliver(struct hy_graph *g);
 
+/* They subscribed meanwhile, or settled for a function: see hy_deliver(). */
+void hy_deliver_rest(struct hy_graph *g, size_t done);
+
 /* What no subscription is any more once the cell has told its news. */
 void hy_forget_fresh(struct hy_cell *c);
 
@@ -128,7 +131,7 @@ static inline void hy_fire_subscribed(struct hy_graph *g, struct hy_cell *c)
 {
 	uint32_t flags;
 
-	if (c->deps)
+	if (unlikely(c->deps))
 		hy_spread(g, c);
 	flags = c->flags & ~(uint32_t)(F_TURNED | F_UNSPREAD);
 	if (unlikely(flags & F_GATHERED)) {
@@ -162,6 +165,20 @@ static inline void hy_fire(struct hy_graph *g, struct hy_cell *c)
 		hy_fanout_deps(g, c, c->height);
 	else
 		hy_fire_subscribed(g, c);
+}
+
+/* The same as hy_deliver() of the only one that fired. */
+static inline void hy_deliver_one(struct hy_graph *g)
+{
+	struct hy_cell *c = g->fired[0].cell;
+
+	g->deliver_limit = hy_newest_id(g);
+	hy_fanout_subs(g, c, c->height, g->fired[0].next, c->subs->prev);
+	hy_told(c);
+	if (likely(g->nfired == 1))
+		g->nfired = 0;
+	else
+		hy_deliver_rest(g, 1);
 }
 
 #endif

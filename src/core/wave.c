@@ -10,16 +10,18 @@
 #include "core/release.h"
 #include "core/watch.h"
 
-static inline void wave(struct hy_graph *g, struct hy_derived *d)
+static ALWAYS_INLINE void wave(struct hy_graph *g, struct hy_derived *d)
 {
 	struct hy_graph *saved = hy_stretch_begin(g, true);
 
-	if (d)
+	if (likely(d))
 		hy_compute(g, d, HY_ON);
 	while (unlikely(g->again.count) && hy_link_again(g))
 		hy_compute(g, hy_queue_pop(&g->queue), HY_ON);
 	hy_stretch_end(g, saved);
-	if (g->nfired)
+	if (likely(g->nfired == 1))
+		hy_deliver_one(g);
+	else if (g->nfired)
 		hy_deliver(g);
 }
 
@@ -98,7 +100,7 @@ static bool eager_compute(struct hy_graph *g, struct hy_cell *c, uint32_t why)
 			  c->flags & F_QUEUED ? HY_EARLY : HY_ONE);
 }
 
-static void eager_run(struct hy_graph *g, struct hy_cell *source)
+static NOINLINE void eager_run(struct hy_graph *g, struct hy_cell *source)
 {
 	struct hy_graph *saved = hy_stretch_begin(g, true);
 
@@ -151,7 +153,7 @@ static inline struct hy_derived *fire_first(struct hy_graph *g,
 /* Of this cell; or in a batch, of all that it writes. */
 static NOINLINE void start_wave(struct hy_graph *g, struct hy_cell *c)
 {
-	if (g->flags & HYPHAE_EAGER && c->deps)
+	if (unlikely(g->flags & HYPHAE_EAGER) && c->deps)
 		eager_run(g, c);
 	else
 		wave(g, fire_first(g, c));
