@@ -296,18 +296,6 @@ struct hyphae_scope *hy_scope_open(struct hy_graph *g)
 	return handle_of(scope);
 }
 
-void hy_scope_close(struct hy_graph *g, struct hyphae_scope *handle)
-{
-	struct hy_scope *scope = scope_of(handle), **at = &hy_self.scope;
-
-	/* What the function entered and did not leave stays entered. */
-	while (*at != scope)
-		at = &(*at)->outer;
-	*at = scope->outer;
-	scope->entered = false;
-	g->entered_scopes--;
-}
-
 void hy_scopes_show_all(struct hy_scope *hidden)
 {
 	struct hy_scope **at = &hy_self.scope;
@@ -402,6 +390,23 @@ static void scope_free(struct hy_graph *g, struct hy_scope *scope)
 	hy_free(scope->items);
 	hy_slot_free(g, scope);
 	hy_owned_drop(g, owned);
+}
+
+struct hyphae_scope *hy_scope_close(struct hy_graph *g,
+				    struct hyphae_scope *handle)
+{
+	struct hy_scope *scope = scope_of(handle), **at = &hy_self.scope;
+
+	/* What the function entered and did not leave stays entered. */
+	while (*at != scope)
+		at = &(*at)->outer;
+	*at = scope->outer;
+	scope->entered = false;
+	g->entered_scopes--;
+	if (scope->count)
+		return handle;
+	scope_free(g, scope); /* nobody knows it */
+	return NULL;
 }
 
 /*

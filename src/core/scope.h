@@ -47,6 +47,9 @@ void hy_scopes_free(struct hy_graph *g);
  * entered on this thread until it is closed.  NULL: no memory.  With the lock.
  */
 struct hyphae_scope *hy_scope_open(struct hy_graph *g);
+/* Returns it, or NULL: nothing was made in it, and it is gone. */
+struct hyphae_scope *hy_scope_close(struct hy_graph *g,
+				    struct hyphae_scope *scope);
 /*
  * Without the lock.  While a scope below it is entered, or is being disposed,
  * that has to wait: it is doomed then, none below can be entered any more, and
@@ -77,6 +80,5 @@ static inline void hy_scopes_show(struct hy_scope *hidden)
 bool hy_scope_each_derived(const struct hyphae_scope *scope,
 			   bool (*each)(struct hy_cell *c, void *ctx),
 			   void *ctx);
-void hy_scope_close(struct hy_graph *g, struct hyphae_scope *scope);
 
 #endif

@@ -63,7 +63,7 @@ int hy_inner_make(struct hy_graph *g, struct hy_inner *inner, hy_make_fn make,
 	hy_call_end(g);
 	g->making--;
 	hy_self.floor = floor;
-	hy_scope_close(g, inner->scope);
+	inner->scope = hy_scope_close(g, inner->scope);
 	errno = r;
 	r = check_inner(g, handle, type);
 	if (r == 0)

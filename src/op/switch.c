@@ -75,8 +75,9 @@ static void leave(struct hy_graph *g, struct flatten *s, uint32_t i)
 static void leave_all(struct hy_graph *g, struct flatten *s)
 {
 	s->nwaiting = 0;
-	for (size_t i = s->capacity; i-- > 0;)
-		leave(g, s, (uint32_t)i);
+	for (size_t i = s->capacity; s->count && i-- > 0;)
+		if (s->inners[i].cell)
+			leave(g, s, (uint32_t)i);
 }
 
 /* In a wave: none of what was made for them is computed any more. */
