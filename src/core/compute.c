@@ -279,22 +279,24 @@ static NOINLINE int run_tracked(struct hy_graph *g, struct hy_derived *d,
 	struct hy_run here = {&d->cell, g->runs};
 	int r;
 
-	if (d->op->flags & OP_COUNTS)
-		return hy_run_count(d, ret_word);
 	g->runs = &here;
 	r = d->op->run(g, d, ret_word);
 	g->runs = here.outer;
 	return r;
 }
 
+/* An effect's cell counts as long as what its function read can change. */
+static inline bool counts_on(const struct hy_derived *d, const struct hy_op *op)
+{
+	return op->flags & OP_COUNTS && likely(!d->fan_in->again);
+}
+
 /* Not what hy_compute() calls directly. */
 static inline int run_other(struct hy_graph *g, struct hy_derived *d,
-			    uint64_t *ret_word, bool alone)
+			    uint64_t *ret_word)
 {
 	const struct hy_op *op = d->op;
 
-	if (op == &hy_op_combine)
-		return hy_run_combine(g, d, ret_word, alone);
 	if (op == &hy_op_map || op == &hy_op_map_boxed)
 		return hy_run_map(g, d, ret_word);
 	if (op->flags & OP_BLIND)
@@ -395,12 +397,20 @@ slowly:
 				news = compute_slowly(g, d);
 				goto done;
 			}
-			r = run_other(g, d, &word, quick == QUICK);
+			if (op == &hy_op_combine) {
+				r = hy_run_combine(g, d, &word, quick == QUICK);
+			} else if (counts_on(d, op)) {
+				word = c->word + 1;
+				goto write;
+			} else {
+				r = run_other(g, d, &word);
+			}
 			if (unlikely(r != HY_VALUE)) {
 				news = kept(g, d, r, word);
 				goto done;
 			}
 		}
+write:
 		w = hy_write_value(g, c, word, c->type);
 		if (likely(w.first && c->targets == 1 && !*waiting)) {
 			__asm__("" : "+r"(c));

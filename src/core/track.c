@@ -14,6 +14,8 @@ void hy_track_forget(struct hy_tracker *t)
 {
 	struct hy_list *reads = &t->graph->reads;
 
+	if (!t->nextra)
+		return;
 	for (size_t i = t->from; i < reads->count; i++)
 		hy_let_go(t->graph, reads->cells[i]);
 	reads->count = t->from;
@@ -22,9 +24,20 @@ void hy_track_forget(struct hy_tracker *t)
 
 /* ---- what was read before ------------------------------------------------ */
 
+static inline const struct hy_edge *edges_of(const struct hy_tracker *t)
+{
+	return t->d->fan_in->edges;
+}
+
 static inline uint32_t matched(const struct hy_tracker *t)
 {
-	return (uint32_t)(t->next - t->edges);
+	return (uint32_t)(t->next - edges_of(t));
+}
+
+/* The reads that were not expected. */
+static inline struct hy_cell **extra_of(const struct hy_tracker *t)
+{
+	return t->graph->reads.cells + t->from;
 }
 
 static uint32_t nreads(const struct hy_tracker *t)
@@ -36,21 +49,20 @@ static struct hy_cell *read_at(const struct hy_tracker *t, uint32_t i)
 {
 	uint32_t before = matched(t);
 
-	return i < before ? t->edges[i].input : hy_track_extra(t)[i - before];
+	return i < before ? edges_of(t)[i].input : extra_of(t)[i - before];
 }
 
 /* Among the last `count` of them? */
 static inline bool among(const struct hy_tracker *t, const struct hy_cell *c,
 			 uint32_t count)
 {
-	struct hy_cell *const *extra = hy_track_extra(t);
-	uint32_t i;
+	const struct hy_edge *e = t->next, *first = edges_of(t);
 
-	for (i = t->nextra; i && count; count--)
-		if (extra[--i] == c)
+	for (uint32_t i = t->nextra; i && count; count--)
+		if (extra_of(t)[--i] == c)
 			return true;
-	for (i = matched(t); i && count; count--)
-		if (t->edges[--i].input == c)
+	for (; e != first && count; count--)
+		if ((--e)->input == c)
 			return true;
 	return false;
 }
@@ -148,8 +160,9 @@ static void note(struct hy_tracker *t, struct hy_cell *c)
 		t->marks |= TRACK_NO_MEMORY;
 		return;
 	}
-	t->expected = matched(t); /* what comes now is behind it */
-	t->end = t->next;
+	t->end = t->next; /* what comes now is behind it */
+	if (!t->nextra)
+		t->from = reads->count;
 	hy_list_add(reads, c);
 	t->nextra++;
 }
@@ -185,12 +198,12 @@ static void leave_once(struct hy_tracker *t)
 	t->in_set = 0; /* a run inside this one has written there */
 	t->nextra = 0;
 	for (uint32_t i = 0; i < count; i++) {
-		struct hy_cell *c = hy_track_extra(t)[i];
+		struct hy_cell *c = extra_of(t)[i];
 
 		if (noted(t, c))
 			hy_let_go(t->graph, c);
 		else
-			hy_track_extra(t)[t->nextra++] = c;
+			extra_of(t)[t->nextra++] = c;
 	}
 	reads->count = t->from + t->nextra;
 }
@@ -202,8 +215,9 @@ int hy_track_follow(struct hy_tracker *t, bool *ret_raised)
 	if (t->nextra)
 		leave_once(t);
 	if (t->nextra || matched(t) < t->d->fan_in->count)
-		r = hy_relink(t->graph, t->d, matched(t), hy_track_extra(t),
-			      t->nextra, ret_raised);
+		r = hy_relink(t->graph, t->d, matched(t),
+			      t->nextra ? extra_of(t) : NULL, t->nextra,
+			      ret_raised);
 	hy_track_forget(t);
 	return t->marks & TRACK_NO_MEMORY ? -ENOMEM : r;
 }
@@ -237,9 +251,10 @@ void hyphae_untracked_begin(void)
 {
 	struct hy_tracker *t = hy_self.tracker;
 
-	if (!t)
+	if (!t || t->untracked++)
 		return;
-	t->untracked++;
+	t->marks |= TRACK_UNTRACKED;
+	t->end_after = t->end;
 	t->end = t->next;
 }
 
@@ -247,6 +262,8 @@ void hyphae_untracked_end(void)
 {
 	struct hy_tracker *t = hy_self.tracker;
 
-	if (t && t->untracked && --t->untracked == 0)
-		t->end = t->edges + t->expected;
+	if (!t || !t->untracked || --t->untracked)
+		return;
+	t->marks &= ~(uint32_t)TRACK_UNTRACKED;
+	t->end = t->end_after;
 }

@@ -15,6 +15,7 @@ enum hy_track_marks {
 	TRACK_NO_MEMORY = 1,
 	TRACK_UNSETTLED = 2, /* read something that was yet to be computed */
 	TRACK_IDLE = 4,	     /* read something that was idle, and still is */
+	TRACK_UNTRACKED = 8, /* hyphae_untracked_begin() */
 };
 
 struct hy_tracker {
@@ -24,20 +25,25 @@ struct hy_tracker {
 	/*
 	 * Reads that are the inputs of the last run so far, in order: the
 	 * edges up to `next`, which is expected now unless it is the end.
-	 * From there on they lie in graph->reads, held, behind those of the
-	 * runs that this one is in.
+	 * From there on, `nextra` of them, they lie in graph->reads, held,
+	 * behind those of the runs that this one is in.
 	 */
 	const struct hy_edge *next, *end;
-	const struct hy_edge *edges;
-	size_t from;
+	union {
+		uint64_t unusual; /* 0 until there is more to it than that */
+		struct {
+			uint32_t nextra;
+			uint32_t marks; /* TRACK_... */
+		};
+	};
+	uint32_t untracked; /* how many of these are open */
+	uint32_t in_set;    /* so many of all reads are in graph->read_set, */
 	/* Two that were noted and read again, which functions often do more. */
 	const struct hy_cell *again[2];
-	uint32_t expected; /* edges; those of the last run, or those matched */
-	uint32_t nextra;
-	uint32_t in_set;    /* so many of all of them are in graph->read_set, */
-	uint32_t marks;	    /* TRACK_... */
-	uint32_t untracked; /* hyphae_untracked_begin() */
-	uint64_t epoch;	    /* of graph->read_set */
+	/* Set when they are needed: */
+	size_t from;			 /* where in graph->reads */
+	const struct hy_edge *end_after; /* what is untracked */
+	uint64_t epoch;			 /* of graph->read_set */
 };
 
 static inline bool hy_tracked(void)
@@ -62,12 +68,11 @@ static inline void hy_track_begin(struct hy_tracker *t, struct hy_graph *g,
 	t->outer = hy_self.tracker;
 	t->graph = g;
 	t->d = d;
-	t->next = t->edges = in->edges;
+	t->next = in->edges;
 	t->end = in->edges + in->count;
-	t->from = g->reads.count;
 	t->again[0] = t->again[1] = NULL;
-	t->expected = in->count;
-	t->nextra = t->in_set = t->marks = t->untracked = 0;
+	t->unusual = 0;
+	t->in_set = t->untracked = 0;
 	hy_self.tracker = t;
 }
 
@@ -76,17 +81,10 @@ static inline void hy_track_end(const struct hy_tracker *t)
 	hy_self.tracker = t->outer;
 }
 
-/* The reads that were not expected. */
-static inline struct hy_cell **hy_track_extra(const struct hy_tracker *t)
-{
-	return t->graph->reads.cells + t->from;
-}
-
 /* What was read is what was read the last time, and all of it has settled. */
 static inline bool hy_track_same(const struct hy_tracker *t)
 {
-	return t->next == t->edges + t->expected && !t->nextra &&
-	       !(t->marks & (TRACK_NO_MEMORY | TRACK_IDLE));
+	return t->next == t->end && !t->unusual;
 }
 
 /* Let go of them: the run is seen to. */

@@ -30,11 +30,46 @@ void hy_wave(struct hy_graph *g)
 	wave(g, hy_queue_pop(&g->queue));
 }
 
-/* Of one cell to begin with, which is not queued. */
+/* It was computed, and has more to tell than that, or others to be told. */
+static NOINLINE void fire_in_wave(struct hy_graph *g, struct hy_cell *c)
+{
+	hy_fire(g, c);
+	hy_wave(g);
+}
+
+static NOINLINE void wave_with_rest(struct hy_graph *g, struct hy_derived *d)
+{
+	hy_queue_push(&g->queue, d, F_VALUE_TOUCH);
+	hy_wave(g);
+}
+
+/*
+ * Of an effect's cell, which was touched and is not queued.  Nothing but its
+ * subscriber follows it, and to count is no function of the user's; so where
+ * nothing else is left to do, it is called at once, as that of a source is.
+ */
+static inline void wave_of_effect(struct hy_graph *g, struct hy_derived *d)
+{
+	struct hy_cell *c = &d->cell;
+	struct hy_sub *s = c->subs;
+
+	if (unlikely(g->left)) {
+		wave_with_rest(g, d);
+		return;
+	}
+	if (unlikely(!hy_compute(g, d, HY_ONE)))
+		return;
+	if (unlikely(c->flags & (F_NEWS | F_TURNED | F_UNSPREAD)) ||
+	    unlikely(!s) || unlikely(s->next) || unlikely(c->deps))
+		fire_in_wave(g, c);
+	else
+		hy_fanout_to(g, c, c->height, s, s, c->type);
+}
+
 void hy_wave_of(struct hy_graph *g, struct hy_derived *d)
 {
 	hy_flags_set(&d->cell, F_VALUE_TOUCH, 0);
-	wave(g, d);
+	wave_of_effect(g, d);
 }
 
 /* The greatest height of those that still have more to say; 0: none. */
@@ -132,31 +167,46 @@ static NOINLINE void eager_run(struct hy_graph *g, struct hy_cell *source)
 /* ---- notify --------------------------------------------------------------- */
 
 /*
- * The source fires.  Returns what to compute first: mostly it has one
- * follower, which need not be queued.
+ * Nothing but one follower is to be told, which need not be queued: nothing
+ * else waits.
  */
-static inline struct hy_derived *fire_first(struct hy_graph *g,
-					    struct hy_cell *c)
+static inline bool has_one(const struct hy_graph *g, const struct hy_cell *c)
 {
-	struct hy_edge *e = c->deps;
-
-	if (likely(c->targets == 1 && e && !hy_queue_used(&g->queue) &&
-		   !(c->flags & (F_SLOW_SPREAD | F_NEWS)))) {
-		hy_fanout(g, c, NULL, hy_unread(), c->height, c->type);
-		hy_flags_set(&e->owner->cell, F_VALUE_TOUCH, 0);
-		return e->owner;
-	}
-	hy_fire(g, c);
-	return hy_queue_pop(&g->queue);
+	return likely(c->targets == 1 && c->deps) &&
+	       likely(!hy_queue_used(&g->queue)) &&
+	       likely(!(c->flags & (F_SLOW_SPREAD | F_NEWS))) &&
+	       likely(!(g->flags & HYPHAE_EAGER));
 }
 
-/* Of this cell; or in a batch, of all that it writes. */
-static NOINLINE void start_wave(struct hy_graph *g, struct hy_cell *c)
+static NOINLINE void start_one(struct hy_graph *g, struct hy_cell *c)
 {
-	if (unlikely(g->flags & HYPHAE_EAGER) && c->deps)
-		eager_run(g, c);
+	struct hy_derived *d = c->deps->owner;
+
+	hy_fanout(g, c, NULL, hy_unread(), c->height, c->type);
+	hy_flags_set(&d->cell, F_VALUE_TOUCH, 0);
+	if (unlikely(d->cell.flags & F_SIGNALS) && d->op->flags & OP_COUNTS)
+		wave_of_effect(g, d);
 	else
-		wave(g, fire_first(g, c));
+		wave(g, d);
+}
+
+static NOINLINE void start_many(struct hy_graph *g, struct hy_cell *c)
+{
+	if (g->flags & HYPHAE_EAGER && c->deps) {
+		eager_run(g, c);
+	} else {
+		hy_fire(g, c);
+		wave(g, hy_queue_pop(&g->queue));
+	}
+}
+
+/* Of this cell. */
+static inline void start_wave(struct hy_graph *g, struct hy_cell *c)
+{
+	if (has_one(g, c))
+		start_one(g, c);
+	else
+		start_many(g, c);
 }
 
 static inline void gather(struct hy_graph *g, struct hy_cell *c)

@@ -151,7 +151,7 @@ bool hy_call(struct hy_graph *g, struct hy_sub *s,
 
 /* Run what is queued and tell whoever has to be told. */
 void hy_wave(struct hy_graph *g);
-/* The same, of one cell, when nothing is queued. */
+/* The same, of an effect's cell, when nothing is queued. */
 void hy_wave_of(struct hy_graph *g, struct hy_derived *d);
 
 /*

@@ -70,9 +70,10 @@ static int follow(struct hy_graph *g, struct hy_derived *d,
 }
 
 /* It read something else than the last time, or nothing that can change. */
-static NOINLINE int see_to(struct hy_graph *g, struct hy_derived *d,
-			   struct hy_tracker *reads, int r)
+static NOINLINE int see_to(struct hy_derived *d, struct hy_tracker *reads,
+			   int r)
 {
+	struct hy_graph *g = reads->graph;
 	int followed;
 
 	hy_lock(g);
@@ -115,7 +116,7 @@ static ALWAYS_INLINE int call(struct hy_derived *d, bool *owes)
 	if (likely(hy_track_same(&reads) &&
 		   d->fan_in->ended < d->fan_in->count))
 		return r;
-	return see_to(g, d, &reads, r);
+	return see_to(d, &reads, r);
 }
 
 static int call_effect(const struct hyphae_signal *signal, void *ctx)

@@ -107,12 +107,12 @@ int main(void)
 		/* notify, write_value, fanout */
 		SHAPE("set", 3, 3, 6, 143),
 		/* and compute, write_value, fanout of the map */
-		SHAPE("map", 6, 5, 12, 370),
-		SHAPE("chain", 3 + 10 * 3, 3 + 10 * 2, 66, 945),
+		SHAPE("map", 6, 5, 12, 323),
+		SHAPE("chain", 3 + 10 * 3, 3 + 10 * 2, 66, 899),
 		/* one fan-out, ten subscribers */
 		SHAPE("fan", 3, 3, 6, 346),
 		/* ten computed, one computed once */
-		SHAPE("diamond", 3 + 11 * 3, 3 + 11 * 2, 72, 1798),
+		SHAPE("diamond", 3 + 11 * 3, 3 + 11 * 2, 72, 1752),
 		/* and batch */
 		SHAPE("batch", 4, 5, 8, 240),
 	};
