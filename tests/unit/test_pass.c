@@ -704,6 +704,7 @@ static void parts_are_one_fire(void **state)
 	expect_totals(&r, TURNS, 0, TURNS, TURNS, 0);
 	for (size_t i = 0; i < TURNS; i++)
 		expect_cell(&r, i, cells[i], 1, 1, 0);
+	hyphae_report_done(&r);
 	assert_int_equal(calls[0], 5);
 	assert_int_equal(calls[1], 4);
 	assert_int_equal(calls[2], 4);
