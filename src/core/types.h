@@ -537,8 +537,7 @@ struct hy_graph {
 	struct hy_log inbox;   /* written by other threads meanwhile */
 	struct hy_log running; /* one of these, while it is flushed */
 	uint32_t log_epoch;
-	bool gathering;	 /* a flush writes all its sources before it fires */
-	bool fires_each; /* and it fires each itself, none has to be listed */
+	bool gathering; /* a flush writes all its sources before it fires */
 	struct hy_cell **gathered; /* I7: those that changed */
 	size_t ngathered, gathered_capacity;
 

@@ -209,14 +209,6 @@ static inline void start_wave(struct hy_graph *g, struct hy_cell *c)
 		start_many(g, c);
 }
 
-static inline void gather(struct hy_graph *g, struct hy_cell *c)
-{
-	if (g->fires_each || c->flags & F_GATHERED)
-		return;
-	hy_note_news(c, F_GATHERED);
-	g->gathered[g->ngathered++] = c;
-}
-
 /*
  * Its subscribers can see each other, it changed more than its value, or its
  * type has a frame.
@@ -249,12 +241,12 @@ static inline void fire_alone(struct hy_graph *g, struct hy_cell *c)
 		hy_returned(g, c->subs, r); /* which it still is: I6 */
 }
 
-/* A source changed: run what follows, or note it for the flush. */
+/* A source changed: run what follows, or leave that to the flush. */
 static inline void notified(struct hy_graph *g, struct hy_cell *c)
 {
 	if (unlikely(g->gathering))
-		gather(g, c);
-	else if (likely(!c->deps && c->subs))
+		return;
+	if (likely(!c->deps && c->subs))
 		fire_alone(g, c);
 	else
 		start_wave(g, c);
@@ -293,6 +285,16 @@ HY_FRAME int hy_notify(struct hy_graph *g, struct hy_cell *c, uint64_t word,
 	return 0;
 }
 
+/* A write of a flush, which lists the source if it changed. */
+static void gather(struct hy_graph *g, struct hy_cell *c, uint64_t word,
+		   uint64_t kind)
+{
+	if (hy_notify(g, c, word, c->type, kind) || c->flags & F_GATHERED)
+		return;
+	hy_note_news(c, F_GATHERED);
+	g->gathered[g->ngathered++] = c;
+}
+
 static void flush_entry(struct hy_graph *g, struct hy_log_entry *entry)
 {
 	struct hy_cell *c = entry->cell;
@@ -305,11 +307,11 @@ static void flush_entry(struct hy_graph *g, struct hy_log_entry *entry)
 		return;
 	}
 	if (entry->what & LOG_VALUE)
-		hy_notify(g, c, entry->word, c->type, HYPHAE_VALUE);
+		gather(g, c, entry->word, HYPHAE_VALUE);
 	if (entry->what & LOG_COMPLETE)
-		hy_notify(g, c, 0, c->type, HYPHAE_COMPLETE);
+		gather(g, c, 0, HYPHAE_COMPLETE);
 	if (entry->what == LOG_FAIL)
-		hy_notify(g, c, (uintptr_t)entry->error, c->type, HYPHAE_ERROR);
+		gather(g, c, (uintptr_t)entry->error, HYPHAE_ERROR);
 }
 
 static void fire_gathered(struct hy_graph *g)
@@ -346,8 +348,7 @@ static void fail_after_value(struct hy_graph *g, struct hy_log *log)
 		if (entry->what != (LOG_VALUE | LOG_FAIL))
 			continue;
 		any = true;
-		hy_notify(g, entry->cell, (uintptr_t)entry->error,
-			  entry->cell->type, HYPHAE_ERROR);
+		gather(g, entry->cell, (uintptr_t)entry->error, HYPHAE_ERROR);
 	}
 	g->gathering = false;
 	if (any)
@@ -394,7 +395,7 @@ static size_t flush_first(struct hy_graph *g, struct hy_log *log)
 		if (likely(entry->what == LOG_VALUE &&
 			   !(c->flags & (F_EVENT | F_ENDED)))) {
 			hy_log_forget(log, entry);
-			hy_notify(g, c, entry->word, c->type, HYPHAE_VALUE);
+			gather(g, c, entry->word, HYPHAE_VALUE);
 			continue;
 		}
 		if (wait_from == log->count && must_wait(entry))
@@ -524,7 +525,7 @@ void hy_flush_wave(struct hy_graph *g, const struct hy_bare *at,
 {
 	struct row row = {.link = &row.first};
 
-	g->gathering = g->fires_each = true;
+	g->gathering = true;
 	for (; at != end; at++) {
 		struct hy_cell *c = at->cell;
 
@@ -532,7 +533,7 @@ void hy_flush_wave(struct hy_graph *g, const struct hy_bare *at,
 		if (likely(!hy_notify(g, c, at->word, c->type, HYPHAE_VALUE)))
 			flush_fire(g, &row, c);
 	}
-	g->gathering = g->fires_each = false;
+	g->gathering = false;
 	row_queue(g, &row);
 	hy_wave(g);
 }
