@@ -17,6 +17,8 @@
  *   drop N      N of these are released, last made first
  *   prune N     N map cells of site "garden.c:3", made before "ready", are
  *               released
+ *   vanish N    N map cells "leaf" of stem are made and computed once more,
+ *               and release themselves then
  *   many N      N cells, made before "ready", are set once (option -m N)
  *
  * With -c another thread makes and releases cells of site "garden.c:9" in a
@@ -35,7 +37,7 @@
 #define MANY_MAX 10000
 
 static struct hyphae_graph *graph, *eager;
-static struct hyphae_cell *dial, *knob, *lever, *bed, *tap, *wind;
+static struct hyphae_cell *dial, *knob, *lever, *bed, *tap, *wind, *stem;
 static struct hyphae_cell *old[OLD], *made[MANY_MAX], *many[MANY_MAX];
 static size_t nold, nmade, nmany;
 static int64_t next_value = 1;
@@ -139,6 +141,7 @@ static void build(void)
 	bed = source(graph, "bed");
 	tap = source(eager, "tap");
 	wind = source(graph, "wind");
+	stem = source(graph, "stem");
 	hyphae_subscribe(join(dial, map(dial, "double"), "sum"), on_sum, NULL);
 	hyphae_subscribe(lever, on_lever, NULL);
 	hyphae_subscribe(join(map(tap, "left"), map(tap, "right"), "join"),
@@ -148,6 +151,17 @@ static void build(void)
 	for (nold = 0; nold < OLD; nold++)
 		old[nold] = hyphae_map_at(bed, &hyphae_int64, twice, NULL,
 					  "garden.c:3");
+}
+
+/* The second time its cell goes: what it makes then is in vain. */
+static int fall(void *ret, const void *input, void *ctx)
+{
+	struct hyphae_cell **leaf = ctx;
+
+	hyphae_cell_unref(*leaf);
+	*leaf = NULL;
+	*(int64_t *)ret = 2 * *(const int64_t *)input;
+	return 0;
 }
 
 static void set(struct hyphae_cell *cell)
@@ -164,6 +178,15 @@ static void batch(void)
 	set(knob);
 	set(dial);
 	hyphae_batch_end(graph);
+}
+
+static void vanish(void)
+{
+	static struct hyphae_cell *leaf;
+
+	leaf = hyphae_map(stem, &hyphae_int64, fall, &leaf);
+	hyphae_cell_set_name(leaf, "leaf");
+	set(stem);
 }
 
 static void once(const char *action)
@@ -186,6 +209,8 @@ static void once(const char *action)
 		hyphae_cell_unref(made[--nmade]);
 	else if (!strcmp(action, "prune") && nold)
 		hyphae_cell_unref(old[--nold]);
+	else if (!strcmp(action, "vanish"))
+		vanish();
 	else if (!strcmp(action, "many") && nmany)
 		set(many[--nmany]);
 	else

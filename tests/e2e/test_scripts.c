@@ -535,6 +535,25 @@ static void writes(void **state)
 	}
 }
 
+/* A cell that is released in its own function is not written any more. */
+static void no_writes_of_a_cell_that_has_gone(void **state)
+{
+	(void)state;
+	NEED_BPF();
+	FOR_BOTH(name)
+	{
+		trace(name, "writes.bt", NULL, "vanish 7");
+		assert_int_equal(of_cell("@writes_of_cell", "stem"), 7);
+		assert_int_equal(lines_with("@writes_of_cell["), 1);
+		assert_int_equal(number("@writes_in_all"), 7);
+		trace(name, "fanouts.bt", NULL, "vanish 7");
+		assert_int_equal(number("@fanouts_in_all"), 7);
+		trace(name, "live_cells.bt", NULL, "vanish 7");
+		assert_int_equal(number("@created_in_all"), 7);
+		assert_int_equal(number("@destroyed_in_all"), 7);
+	}
+}
+
 static void batches(void **state)
 {
 	(void)state;
@@ -882,6 +901,7 @@ int main(void)
 		cmocka_unit_test(slow_subscribers_over_threshold),
 		cmocka_unit_test(slow_subscribers_default),
 		cmocka_unit_test(writes),
+		cmocka_unit_test(no_writes_of_a_cell_that_has_gone),
 		cmocka_unit_test(batches),
 		cmocka_unit_test(live_cells),
 		cmocka_unit_test(live_cells_of_a_busy_program),
