@@ -153,8 +153,9 @@ typedef struct hyphae_cell *(*hyphae_switch_fn)(const void *value, void *ctx);
  * An error of `outer` or of fn stands until `outer` changes; one of the inner
  * cell until that changes.  (An eager graph may call the functions of the old
  * inner cell with the new values before it switches; any graph those of a cell
- * with hooks, or that fn has subscribed to: it stays until the propagation is
- * over.)  It fails for good when either does, and completes when both have.
+ * with hooks, or that an effect made by fn has read: it stays until the
+ * propagation is over.)  It fails for good when either does, and completes when
+ * both have.
  * Two cells: it, and a `selector` that follows `outer`.
  */
 #define hyphae_switch_map(outer, type, fn, ctx)                                \

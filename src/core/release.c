@@ -119,19 +119,44 @@ static void cut(struct hy_graph *g, struct hy_cell *c)
 
 struct hy_cut hy_cut_begin(struct hy_graph *g)
 {
-	struct hy_cut from = {g->dead_cells_end, g->cutting};
+	struct hy_cut from = {g->dead_cells_end, g->dead_subs_end, g->cutting};
 
 	g->cutting = true;
 	return from;
 }
 
+/*
+ * A subscription that has died keeps its cell until it is freed.  Here it lets
+ * go of one that is computed, unless a call of it is under way or the cell has
+ * fired and its turn to call is to come.
+ */
+static void part(struct hy_graph *g, struct hy_sub *s)
+{
+	struct hy_cell *c = s->cell;
+
+	if (s->flags & (SUB_APART | SUB_CALLED) || g->calling == s ||
+	    !(c->flags & F_DERIVED) || c->flags & (F_NEWS | F_GATHERED) ||
+	    hy_derived_of(c)->op->caller)
+		return;
+	s->flags |= SUB_APART;
+	hy_cell_put(g, c);
+}
+
 void hy_cut_end(struct hy_graph *g, struct hy_cut *from)
 {
 	struct hy_cell *c;
+	struct hy_sub *s;
 
-	while ((c = *from->dead)) {
-		cut(g, c);
-		from->dead = &c->next_dead;
+	for (;;) {
+		if ((c = *from->dead)) {
+			cut(g, c);
+			from->dead = &c->next_dead;
+		} else if ((s = *from->dead_subs)) {
+			part(g, s);
+			from->dead_subs = &s->next_dead;
+		} else {
+			break;
+		}
 	}
 	g->cutting = from->inside;
 }
@@ -143,7 +168,7 @@ static void sub_release(struct hy_graph *g, struct hy_sub *s)
 	if (s->flags & SUB_EXTRA)
 		hy_extra_done(g, s);
 	hy_sub_drop(g, s);
-	if (!g->freeing)
+	if (!g->freeing && !(s->flags & SUB_APART))
 		hy_cell_put(g, s->cell);
 	hy_slot_free(g, s);
 }

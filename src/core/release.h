@@ -67,11 +67,13 @@ void hy_unlink_inputs(struct hy_graph *g, struct hy_derived *d);
  * What dies from the beginning to the end, in a wave, lets go of what it
  * follows and made at the end, and what dies by that, too, instead of when it
  * is freed: none of it is computed any more.  Nor is what is lazy and only
- * waits to go idle: that dies as well.  A loop, as for releasing.
+ * waits to go idle: that dies as well; or what only a subscription keeps that
+ * died with it.  A loop, as for releasing.
  */
 struct hy_cut {
 	struct hy_cell **dead; /* what died before ends here */
-	bool inside;	       /* of another one */
+	struct hy_sub **dead_subs;
+	bool inside; /* of another one */
 };
 struct hy_cut hy_cut_begin(struct hy_graph *g);
 void hy_cut_end(struct hy_graph *g, struct hy_cut *from);

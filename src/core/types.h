@@ -345,6 +345,7 @@ enum hy_sub_flags {
 	SUB_EXTRA = 128,  /* ctx is a struct hy_extra */
 	SUB_CALLED = 256, /* a call that is none of a wave is under way */
 	SUB_OWNS = 512,	  /* has data, or a block of the heap; data.c */
+	SUB_APART = 1024, /* dead, and its cell is not kept by it any more */
 };
 #define SUB_HELD (SUB_PAUSED | SUB_BLOCKED)
 #define SUB_ANY_MISSED (SUB_MISSED | SUB_MISSED_END)

@@ -475,6 +475,132 @@ static void the_hooks_of_an_old_inner_are_called(void **state)
 	}
 }
 
+/* ---- what the function has subscribed to ---------------------------------------- */
+
+struct heard {
+	struct hyphae_cell *source, *old, *outside;
+	unsigned int made, runs, told, dropped, subscriptions;
+	int stale;
+};
+
+static int count_run(void *ret, const void *input, void *ctx)
+{
+	struct heard *h = ctx;
+
+	h->runs++;
+	*(int64_t *)ret = *(const int64_t *)input;
+	return 0;
+}
+
+static void count_drop(void *ctx)
+{
+	struct heard *h = ctx;
+
+	h->dropped++;
+}
+
+static int hear(const struct hyphae_signal *signal, void *ctx)
+{
+	struct heard *h = ctx;
+
+	(void)signal;
+	h->told++;
+	return 0;
+}
+
+/* A chain of two, and so many subscriptions to each. */
+static struct hyphae_cell *make_heard(const void *value, void *ctx)
+{
+	struct heard *h = ctx;
+	struct hyphae_cell *first, *second;
+
+	(void)value;
+	if (h->old)
+		h->stale = !hyphae_cell_ref(h->old);
+	first = hyphae_map(h->source, &hyphae_int64, count_run, h);
+	second = hyphae_map(first, &hyphae_int64, count_run, h);
+	h->old = second;
+	h->made++;
+	for (unsigned int i = 0; i < h->subscriptions; i++) {
+		hyphae_subscribe_with(first, hear, h, count_drop, 0);
+		hyphae_subscribe_with(second, hear, h, count_drop, 0);
+	}
+	return second;
+}
+
+/*
+ * It goes with the inner, and keeps it no longer: the functions of the old
+ * inner are not called for the new value.
+ */
+static void an_inner_that_was_subscribed_to_is_let_go_of(void **state)
+{
+	struct heard h;
+
+	(void)state;
+	for (unsigned int n = 0; n < 4; n++) {
+		EACH_KIND(g)
+		{
+			struct hyphae_cell *outer = hyphae_int64_new(g, 0);
+			struct choice c = {.calls = 0};
+
+			h = (struct heard){.source = hyphae_int64_new(g, 0),
+					   .subscriptions = n};
+			hyphae_subscribe(hyphae_switch_map(outer, &hyphae_int64,
+							   make_heard, &h),
+					 write_down, &c);
+			for (int i = 1; i <= 3; i++) {
+				h.runs = h.told = 0;
+				hyphae_batch_begin(g);
+				hyphae_int64_set(h.source, i);
+				hyphae_int64_set(outer, i);
+				hyphae_batch_end(g);
+				assert_int_equal(h.made, i + 1);
+				assert_int_equal(h.runs, 2);
+				assert_int_equal(h.told, 2 * n);
+				assert_int_equal(h.dropped, 2 * n * i);
+				assert_int_equal(h.stale, 1);
+			}
+			/* The inner goes on as it should. */
+			h.runs = h.told = 0;
+			hyphae_int64_set(h.source, 9);
+			assert_int_equal(h.runs, 2);
+			assert_int_equal(h.told, 2 * n);
+			assert_string_equal(c.text, "0 1 2 3 9 ");
+		}
+	}
+}
+
+/* Somebody else keeps it: it is computed, as it has to be. */
+static void an_inner_that_others_keep_stays(void **state)
+{
+	struct heard h;
+
+	(void)state;
+	EACH_KIND(g)
+	{
+		struct hyphae_cell *outer = hyphae_int64_new(g, 0);
+		unsigned int told = 0;
+		struct choice c = {.calls = 0};
+
+		h = (struct heard){.source = hyphae_int64_new(g, 0),
+				   .subscriptions = 2};
+		hyphae_subscribe(
+			hyphae_switch_map(outer, &hyphae_int64, make_heard, &h),
+			write_down, &c);
+		hyphae_subscribe(h.old, count_calls, &told);
+		h.runs = 0;
+		hyphae_batch_begin(g);
+		hyphae_int64_set(h.source, 1);
+		hyphae_int64_set(outer, 1);
+		hyphae_batch_end(g);
+		assert_int_equal(h.stale, 0);
+		assert_int_equal(h.runs, 4);
+		assert_int_equal(told, 2);
+		hyphae_int64_set(h.source, 2);
+		assert_int_equal(told, 3);
+	}
+}
+
 static struct hyphae_cell *make_try(size_t attempt, void *ctx)
 {
 	struct choice *c = ctx;
@@ -520,6 +646,8 @@ int main(void)
 			a_lazy_inner_is_let_go_of_however_long_it_is_there),
 		cmocka_unit_test(what_wakes_its_input_is_in_no_list),
 		cmocka_unit_test(the_hooks_of_an_old_inner_are_called),
+		cmocka_unit_test(an_inner_that_was_subscribed_to_is_let_go_of),
+		cmocka_unit_test(an_inner_that_others_keep_stays),
 		cmocka_unit_test(an_old_try_is_not_computed_any_more),
 	};
 
