@@ -443,6 +443,41 @@ int hy_relink(struct hy_graph *g, struct hy_derived *d, uint32_t keep,
 	return result;
 }
 
+/* What has more to it than to be told of changes, or is told that it is read. */
+#define F_UNUSUAL_INPUT                                                        \
+	(F_DEAD | F_NO_VALUE | F_ENDED | F_EVENT | F_LAZY | F_HOOKS)
+
+static bool are_usual(struct hy_cell *const *cells, uint32_t count,
+		      uint32_t height)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (cells[i]->flags & F_UNUSUAL_INPUT ||
+		    cells[i]->height >= height)
+			return false;
+	return true;
+}
+
+int hy_link_first(struct hy_graph *g, struct hy_derived *d,
+		  struct hy_cell *const *cells, uint32_t count)
+{
+	struct hy_fan_in *in;
+
+	if (g->flags & HYPHAE_EAGER || !are_usual(cells, count, d->cell.height))
+		return 0;
+	if (!fan_in_grow(g, d, count))
+		return -ENOMEM;
+	in = d->fan_in;
+	for (uint32_t i = 0; i < count; i++) {
+		struct hy_cell *c = cells[i];
+
+		hy_edge_put_in(g, &in->edges[i], d, c);
+		store_relaxed(&c->targets, c->targets + 1);
+		d->values[i] = hy_value_of(c);
+	}
+	in->count = count;
+	return 1;
+}
+
 /* ---- heights ---------------------------------------------------------------- */
 
 /*

@@ -132,6 +132,14 @@ int hy_relink(struct hy_graph *g, struct hy_derived *d, uint32_t keep,
 	      struct hy_cell *const *cells, uint32_t count, bool *ret_raised);
 
 /*
+ * The same of a tracked cell that follows nothing yet, and takes the references
+ * of the caller if all are what is read most: those hold values and lie lower.
+ * 1, 0: they are not, or -ENOMEM.
+ */
+int hy_link_first(struct hy_graph *g, struct hy_derived *d,
+		  struct hy_cell *const *cells, uint32_t count);
+
+/*
  * The cell is about to follow `input`: let its height, and those of all below
  * it, be greater.  0, -ENOMEM, or -ELOOP: `input` follows the cell.
  */

@@ -173,19 +173,6 @@ static void sub_release(struct hy_graph *g, struct hy_sub *s)
 	hy_slot_free(g, s);
 }
 
-void hy_sub_give_back(struct hy_graph *g, struct hy_sub *s)
-{
-	if (hy_drained(g) || s->flags || s->drop) {
-		hy_sub_end(g, s);
-		return;
-	}
-	hy_sub_take_out(g, s);
-	hy_untargeted(g, s->cell);
-	g->nsubs--;
-	hy_cell_put(g, s->cell);
-	hy_slot_free(g, s);
-}
-
 HY_FRAME int hy_cell_vanish(struct hy_graph *g, struct hy_cell *c,
 			    const char *op, uint64_t bytes,
 			    enum hy_chunk_kind kind)
@@ -235,11 +222,19 @@ static void cell_release(struct hy_graph *g, struct hy_cell *c)
 static bool calls_nothing(const struct hy_cell *c)
 {
 	const struct hy_cold *cold = hy_cold_of(c);
+	uint32_t loud = F_BOXED | F_NARY | F_QUEUED | F_PENDING;
 
-	return c->refs == 1 && (!cold || !cold->owned) &&
-	       !(c->flags & (F_BOXED | F_NARY | F_QUEUED | F_PENDING)) &&
-	       (!(c->flags & F_DERIVED) ||
-		!hy_derived_of((struct hy_cell *)c)->op->free);
+	if (c->refs != 1 || (cold && cold->owned))
+		return false;
+	if (c->flags & F_DERIVED) {
+		const struct hy_op *op = hy_derived_of((struct hy_cell *)c)->op;
+
+		if (op->free)
+			return false;
+		if (op->flags & OP_COUNTS) /* what it follows is all */
+			loud &= ~(uint32_t)F_NARY;
+	}
+	return !(c->flags & loud);
 }
 
 void hy_cell_give_back(struct hy_graph *g, struct hy_cell *c)
@@ -251,6 +246,19 @@ void hy_cell_give_back(struct hy_graph *g, struct hy_cell *c)
 	} else {
 		hy_cell_put(g, c);
 	}
+}
+
+void hy_sub_give_back(struct hy_graph *g, struct hy_sub *s)
+{
+	if (hy_drained(g) || s->flags || s->drop) {
+		hy_sub_end(g, s);
+		return;
+	}
+	hy_sub_take_out(g, s);
+	hy_untargeted(g, s->cell);
+	g->nsubs--;
+	hy_cell_give_back(g, s->cell); /* it may have been the last */
+	hy_slot_free(g, s);
 }
 
 void hy_reap(struct hy_graph *g)

@@ -208,13 +208,37 @@ static void leave_once(struct hy_tracker *t)
 	reads->count = t->from + t->nextra;
 }
 
+/* A run inside this one has noted so many that what this one noted is lost. */
+static bool lost_sight(const struct hy_tracker *t)
+{
+	return t->in_set && t->epoch != t->graph->read_set.epoch;
+}
+
+/* For the first time; as hy_link_first(). */
+static int follow_first(struct hy_tracker *t)
+{
+	int r;
+
+	if (t->d->fan_in->count || !t->nextra)
+		return 0;
+	r = hy_link_first(t->graph, t->d, extra_of(t), t->nextra);
+	if (r > 0) {
+		t->graph->reads.count = t->from; /* these are the cell's now */
+		t->nextra = 0;
+	}
+	return r;
+}
+
 int hy_track_follow(struct hy_tracker *t, bool *ret_raised)
 {
-	int r = 0;
+	int r;
 
-	if (t->nextra)
+	if (t->nextra && lost_sight(t))
 		leave_once(t);
-	if (t->nextra || matched(t) < t->d->fan_in->count)
+	r = follow_first(t);
+	if (r > 0)
+		r = 0;
+	else if (!r && (t->nextra || matched(t) < t->d->fan_in->count))
 		r = hy_relink(t->graph, t->d, matched(t),
 			      t->nextra ? extra_of(t) : NULL, t->nextra,
 			      ret_raised);
