@@ -30,8 +30,7 @@ static bool make_room(struct hy_graph *g, uint32_t height, size_t edges)
 			    !hy_list_reserve(g, &g->again, g->nsignals) ||
 			    !hy_fired_room(g, 0)))
 		return false;
-	g->queue.ahead =
-		g->ncells < HY_QUEUE_AHEAD_CELLS ? SIZE_MAX : HY_QUEUE_AHEAD;
+	g->queue.large = g->ncells >= HY_QUEUE_LARGE_CELLS;
 	return hy_stack_room(g, edges);
 }
 

@@ -70,52 +70,72 @@ void hy_spread_many(struct hy_graph *g, struct hy_edge *first)
 	while ((e = e->next));
 }
 
-/* The same: as long as nothing is called, no register is saved for it. */
-static inline void spread_near(struct hy_graph *g, struct hy_edge *first)
+/* Then it waits already, and nothing else that it could be told is news. */
+static inline bool is_touched(const struct hy_derived *d)
+{
+	return d->cell.flags & F_VALUE_TOUCH;
+}
+
+/*
+ * The same: as long as nothing is called, no register is saved for it.  Of
+ * those that wait already there are most, so they are a loop of their own.
+ */
+static ALWAYS_INLINE void spread_near(struct hy_graph *g, struct hy_edge *first)
 {
 	struct hy_edge *e = first;
 
-	do {
-		if (!hy_queue_push_near(&g->queue, e->owner, F_VALUE_TOUCH)) {
-			hy_spread_many(g, e);
-			break;
+	for (;;) {
+		while (is_touched(e->owner)) {
+			e = e->next;
+			if (!e)
+				return;
+			__asm__ volatile("");
 		}
-	} while ((e = e->next));
+		if (unlikely(!hy_queue_push_near(&g->queue, e->owner,
+						 F_VALUE_TOUCH))) {
+			hy_spread_many(g, e);
+			return;
+		}
+		e = e->next;
+		if (likely(!e))
+			return;
+	}
 }
 
 /*
  * The same in a large wave of a graph that no cache holds.  Whether a follower
  * waits already is anybody's guess, and that one has guessed wrong is known
  * late, when its flags have come from memory; so nothing is jumped over.
- * Behind the last in its bucket is put who is new there, or again nothing.
+ * Behind the last in its bucket is put who is told, and it counts if it is new.
  */
 static NOINLINE void spread_unseen(struct hy_graph *g, struct hy_edge *first)
 {
 	struct hy_queue *queue = &g->queue;
 	struct hy_edge *e = first;
+	uint32_t told = 0;
 
 	do {
 		struct hy_derived *d = e->owner, *last;
 		uint32_t flags = d->cell.flags, queued = flags & F_QUEUED;
 		struct hy_bucket *bucket = &queue->buckets[d->cell.height];
 
+		told++;
 		if (unlikely(!bucket->first)) {
 			hy_queue_push(queue, d, F_VALUE_TOUCH);
 			continue;
 		}
 		last = bucket->last;
 		last->next_queued = d;
-		last = queued ? last : d;
-		last->next_queued = NULL;
-		bucket->last = last;
-		queue->count += !queued;
+		bucket->last = queued ? last : d;
 		store_relaxed(&d->cell.flags, flags | F_QUEUED | F_VALUE_TOUCH);
 	} while ((e = e->next));
+	hy_queue_told(queue, told);
 }
 
-static inline void spread_plainly(struct hy_graph *g, struct hy_edge *first)
+static ALWAYS_INLINE void spread_plainly(struct hy_graph *g,
+					 struct hy_edge *first)
 {
-	if (unlikely(hy_queue_is_large(&g->queue)))
+	if (unlikely(g->queue.large))
 		spread_unseen(g, first);
 	else
 		spread_near(g, first);
@@ -509,11 +529,11 @@ HY_FRAME int hy_fanout(struct hy_graph *g, struct hy_cell *c, const void *whom,
 		fanout_watched(g, c, whom, last, height);
 	} else if (unlikely(!whom)) {
 		result = (int)hy_whatever();
-	} else if (unlikely(whom == c->deps)) {
-		if (unlikely(c->flags & (F_SLOW_SPREAD | F_NEWS)))
-			spread_news(g, c);
-		else
+	} else if (whom == c->deps) {
+		if (likely(!(c->flags & (F_SLOW_SPREAD | F_NEWS))))
 			spread_plainly(g, c->deps);
+		else
+			spread_news(g, c);
 	} else if (likely(is_plain(g, c, F_NO_PLAIN_SIGNAL | F_BOXED))) {
 		if (likely(s == last) && likely(!s->flags))
 			result = s->fn(plain_signal(g, c, type, &c->word),

@@ -559,6 +559,8 @@ static bool raise_over(struct hy_graph *g, struct raise *r, struct hy_cell *c,
 		hy_flags_set(c, F_RAISING, 0);
 	}
 	store_relaxed(&c->height, above + 1);
+	if (c->flags & F_QUEUED)
+		hy_queue_raised(&g->queue);
 	return true;
 }
 

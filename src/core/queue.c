@@ -109,19 +109,17 @@ static void unmark(struct hy_queue *q, size_t at)
 void hy_queue_open(struct hy_queue *q, struct hy_derived *d)
 {
 	size_t at = d->cell.height;
-	bool alone = !q->count++;
 
 	q->buckets[at] = (struct hy_bucket){d, d};
-	d->next_queued = NULL;
-	if (!alone && at > q->lowest_at) {
+	q->count++;
+	if (at > q->lowest_at) {
 		mark(q, at);
 		return;
 	}
-	if (!alone) { /* below: a cell that was made in this wave */
-		mark(q, q->lowest_at);
-		if (q->lowest[1].first)
-			mark(q, q->lowest_at + 1);
-	}
+	/* Below: a cell that was made in this wave. */
+	mark(q, q->lowest_at);
+	if (q->lowest[1].first)
+		mark(q, q->lowest_at + 1);
 	q->lowest = &q->buckets[at];
 	q->lowest_at = at;
 }
@@ -153,15 +151,6 @@ static void next_bucket(struct hy_queue *q)
 	q->lowest_at = at;
 }
 
-static struct hy_derived *take_first(struct hy_queue *q)
-{
-	struct hy_derived *d = q->lowest->first;
-
-	q->lowest->first = d->next_queued;
-	q->count--;
-	return d;
-}
-
 static void requeue(struct hy_queue *q, struct hy_derived *d)
 {
 	if (!hy_queue_append(q, d))
@@ -171,12 +160,10 @@ static void requeue(struct hy_queue *q, struct hy_derived *d)
 void hy_queue_append_row(struct hy_queue *q, struct hy_derived *first,
 			 struct hy_derived *last, size_t count)
 {
-	struct hy_derived *second = first->next_queued;
-
 	requeue(q, first);
-	first->next_queued = second;
 	q->buckets[first->cell.height].last = last;
-	q->count += count - 1;
+	if (unlikely(q->large))
+		hy_queue_told(q, count);
 }
 
 /*
@@ -191,7 +178,7 @@ static ALWAYS_INLINE void find_lowest(struct hy_queue *q)
 			next_bucket(q);
 		if (likely(q->lowest->first->cell.height == q->lowest_at))
 			return;
-		requeue(q, take_first(q));
+		requeue(q, hy_queue_shift(q, q->lowest));
 	}
 }
 
@@ -204,23 +191,17 @@ size_t hy_queue_lowest(struct hy_queue *q)
 static NOINLINE struct hy_derived *take_lowest(struct hy_queue *q)
 {
 	find_lowest(q);
-	return take_first(q);
+	return hy_queue_shift(q, q->lowest);
 }
 
 struct hy_derived *hy_queue_take(struct hy_queue *q)
 {
-	struct hy_bucket *next = q->lowest + 1;
-	struct hy_derived *d = next->first;
-
 	/* Mostly the wave goes up by one. */
-	if (unlikely(q->lowest->first || !d ||
-		     d->cell.height != q->lowest_at + 1))
+	if (unlikely(!q->lowest[1].first))
 		return take_lowest(q);
-	q->lowest = next;
+	q->lowest++;
 	q->lowest_at++;
-	next->first = d->next_queued;
-	q->count--;
-	return d;
+	return hy_queue_shift(q, q->lowest);
 }
 
 /* Something to look at in any case: to fetch NULL is nothing. */
@@ -243,21 +224,31 @@ static inline void fetch_behind(const struct hy_edge *e)
 /*
  * A turn for each step from edge to edge: of the third next one the first
  * edge, of the second next what that leads to, and its inputs; of the next one
- * what the second edge leads to.
+ * what the second edge leads to.  Inline: gcc leaves out a call of a function
+ * that does nothing but to fetch ahead.
  */
-void hy_queue_ahead(const struct hy_derived *d)
+static ALWAYS_INLINE void look_ahead(const struct hy_derived *next,
+				     const struct hy_derived *last)
 {
-	const struct hy_derived *next = d->next_queued;
-
-	if (!next)
-		return;
 	fetch_behind(some(some(next->cell.deps)->next));
-	next = next->next_queued;
-	if (!next)
+	if (next == last)
 		return;
+	next = next->next_queued;
 	fetch_behind(some(next->cell.deps));
 	__builtin_prefetch(next->fan_in); /* or of one input something else */
+	if (next == last)
+		return;
 	next = next->next_queued;
-	if (next)
-		__builtin_prefetch(next->cell.deps);
+	__builtin_prefetch(next->cell.deps);
+}
+
+struct hy_derived *hy_queue_take_special(struct hy_queue *q)
+{
+	struct hy_derived *d;
+
+	find_lowest(q);
+	d = hy_queue_shift(q, q->lowest);
+	if (q->special & QUEUE_LARGE && q->lowest->first)
+		look_ahead(q->lowest->first, q->lowest->last);
+	return d;
 }

@@ -27,6 +27,20 @@ bool hy_queue_reserve(struct hy_region *from, struct hy_queue *queue,
 void hy_queue_done(struct hy_queue *queue);
 
 /*
+ * In a graph of so many cells, when so many have been told since the queue was
+ * empty, have what the next ones need on its way from memory when one is about
+ * to be computed.  For graphs that no cache holds: others become slower by it.
+ */
+#define HY_QUEUE_LARGE_CELLS 4096
+#define HY_QUEUE_LARGE_TOLD 16
+
+/* What is special about the wave; until the queue is empty. */
+enum {
+	QUEUE_RAISED = 1, /* cells may lie in buckets of old heights */
+	QUEUE_LARGE = 2,  /* look ahead */
+};
+
+/*
  * It is the first of its bucket, and that is not near: a bit may have to be
  * set.  hy_queue_push_far() marks it as queued, too.
  */
@@ -39,8 +53,10 @@ void hy_queue_push_far(struct hy_queue *queue, struct hy_derived *d,
  */
 void hy_queue_append_row(struct hy_queue *queue, struct hy_derived *first,
 			 struct hy_derived *last, size_t count);
-/* The first of the lowest bucket, which has to be looked for. */
+/* The first of the lowest bucket, which has to be looked for; there is one. */
 struct hy_derived *hy_queue_take(struct hy_queue *queue);
+/* The same when something is special. */
+struct hy_derived *hy_queue_take_special(struct hy_queue *queue);
 /* The height of the next to take; there is one. */
 size_t hy_queue_lowest(struct hy_queue *queue);
 
@@ -49,10 +65,10 @@ static inline bool hy_queue_used(const struct hy_queue *queue)
 	return queue->count;
 }
 
-/* More waits than a cache holds what it needs of. */
-static inline bool hy_queue_is_large(const struct hy_queue *queue)
+/* The height of a cell that waits has grown. */
+static inline void hy_queue_raised(struct hy_queue *queue)
 {
-	return queue->count > queue->ahead;
+	queue->special |= QUEUE_RAISED;
 }
 
 /* The lowest bucket or the next, which have no bit. */
@@ -62,23 +78,43 @@ static inline bool hy_queue_is_near(const struct hy_queue *queue,
 	return (uintptr_t)bucket - (uintptr_t)queue->lowest <= sizeof(*bucket);
 }
 
+/* In a large graph: so many are told. */
+static inline void hy_queue_told(struct hy_queue *queue, size_t count)
+{
+	queue->told += (uint32_t)count;
+	if (queue->told > HY_QUEUE_LARGE_TOLD)
+		queue->special |= QUEUE_LARGE;
+}
+
+/* Nothing else waits. */
+static inline void hy_queue_begin(struct hy_queue *queue,
+				  struct hy_bucket *bucket, uint32_t height)
+{
+	queue->lowest = bucket;
+	queue->lowest_at = height;
+	queue->special = 0;
+	queue->told = 0;
+}
+
 /*
- * Behind the others of its height; it is marked as queued.  False, and nothing
- * is done, if there are none and the bucket is neither the lowest nor the next.
+ * Behind the others of its height.  False, and nothing is done, if there are
+ * none, but elsewhere, and the bucket is neither the lowest nor the next.
  */
 static inline bool hy_queue_append(struct hy_queue *queue, struct hy_derived *d)
 {
 	struct hy_bucket *bucket = &queue->buckets[d->cell.height];
 
-	if (likely(bucket->first))
+	if (likely(bucket->first)) {
 		bucket->last->next_queued = d;
-	else if (hy_queue_is_near(queue, bucket))
-		bucket->first = d;
-	else
+		bucket->last = d;
+		return true;
+	}
+	if (!queue->count)
+		hy_queue_begin(queue, bucket, d->cell.height);
+	else if (!hy_queue_is_near(queue, bucket))
 		return false;
-	bucket->last = d;
-	d->next_queued = NULL;
 	queue->count++;
+	bucket->first = bucket->last = d;
 	return true;
 }
 
@@ -88,7 +124,7 @@ static inline bool hy_queue_push_near(struct hy_queue *queue,
 {
 	uint32_t flags = d->cell.flags;
 
-	if (flags & F_QUEUED) {
+	if (unlikely(flags & F_QUEUED)) {
 		if (unlikely((flags & why) != why))
 			store_relaxed(&d->cell.flags, flags | why);
 		return true;
@@ -110,28 +146,30 @@ static inline void hy_queue_push(struct hy_queue *queue, struct hy_derived *d,
 		hy_queue_push_far(queue, d, why);
 }
 
-/*
- * The cell is about to be computed: have what the next ones need on its way
- * from memory.  For graphs that no cache holds: others become slower by it.
- */
-#define HY_QUEUE_AHEAD_CELLS 4096
-#define HY_QUEUE_AHEAD 16
-void hy_queue_ahead(const struct hy_derived *d);
+/* The first of the bucket; there is one. */
+static inline struct hy_derived *hy_queue_shift(struct hy_queue *queue,
+						struct hy_bucket *bucket)
+{
+	struct hy_derived *d = bucket->first;
+
+	if (likely(d != bucket->last)) {
+		bucket->first = d->next_queued;
+	} else {
+		bucket->first = NULL;
+		queue->count--;
+	}
+	return d;
+}
 
 static inline struct hy_derived *hy_queue_pop(struct hy_queue *queue)
 {
-	struct hy_derived *d;
-
 	if (!queue->count)
 		return NULL;
-	d = queue->lowest->first;
-	/* The next bucket?  Or has it been raised meanwhile? */
-	if (unlikely(!d || d->cell.height != queue->lowest_at))
+	if (unlikely(queue->special))
+		return hy_queue_take_special(queue);
+	if (unlikely(!queue->lowest->first))
 		return hy_queue_take(queue);
-	queue->lowest->first = d->next_queued;
-	if (unlikely(queue->count-- > queue->ahead))
-		hy_queue_ahead(d);
-	return d;
+	return hy_queue_shift(queue, queue->lowest);
 }
 
 #endif

@@ -432,15 +432,21 @@ struct hy_batch {
 	bool frame; /* of a frame; time/frame.c */
 };
 
-/* Derived cells to compute, by height, first in first out in each. */
+/*
+ * Derived cells to compute, by height, first in first out in each.  The last
+ * one's `next_queued` is anything, and `last` of an empty bucket too.
+ */
 struct hy_bucket {
 	struct hy_derived *first, *last;
 };
 
 #define HY_QUEUE_LEVELS 5 /* 64^5 heights */
 struct hy_queue {
-	size_t count; /* entries */
-	size_t ahead; /* with more of them, look ahead (hy_queue_ahead()) */
+	size_t count; /* of buckets in use */
+	/* Not just the first of the lowest bucket is to be taken: QUEUE_... */
+	uint32_t special;
+	uint32_t told; /* followers, of a large graph, since it was empty */
+	bool large;    /* the graph: a cache may not hold it */
 	struct hy_bucket *buckets;
 	size_t heights; /* room */
 	/* What is taken from: nothing waits below.  It may be empty. */

@@ -471,7 +471,6 @@ static inline void row_queue(struct hy_graph *g, struct row *row)
 {
 	if (!row->count)
 		return;
-	*row->link = NULL;
 	hy_queue_append_row(
 		&g->queue, row->first,
 		container_of(row->link, struct hy_derived, next_queued),
