@@ -62,6 +62,10 @@ static ALWAYS_INLINE uint64_t hy_whatever(void)
  */
 #define load_acquire(p) __atomic_load_n(p, __ATOMIC_ACQUIRE)
 #define store_release(p, v) __atomic_store_n(p, v, __ATOMIC_RELEASE)
+/* Only if it is *expected. */
+#define replace_release(p, expected, v)                                        \
+	__atomic_compare_exchange_n(p, expected, v, false, __ATOMIC_RELEASE,   \
+				    __ATOMIC_RELAXED)
 #define load_relaxed(p) __atomic_load_n(p, __ATOMIC_RELAXED)
 #define store_relaxed(p, v) __atomic_store_n(p, v, __ATOMIC_RELAXED)
 

@@ -2,16 +2,27 @@
 #include "base/lock.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 /* Dismissals cost some 1 to 30 us each: a share of what they are apart. */
 #define PATIENCE 256
-#define PATIENCE_MAX 65536
+#define PATIENCE_MAX 32768
 #ifndef LOOKS
 #define LOOKS 200 /* without a sleep */
 #endif
 #define NAP_MS 20
+/* A favourite that is at work has so long, and then so long to answer. */
+#define TURN_NS 2000
+#define ANSWER_NS 1000
+#define GLANCES 3 /* tell whether it is at work */
+/* Where it goes from thread to thread so often, they had better take turns: */
+#define SWITCH_NS 1000
+#define SWITCHES 8 /* seen so many times, or more with more patience */
+#ifndef PAUSES
+#define PAUSES 16 /* between two looks */
+#endif
 #ifndef SEATS
 #define SEATS 256 /* more threads than that at once have none */
 #endif
@@ -149,6 +160,14 @@ static void relax(void)
 #endif
 }
 
+static int64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
 static void wait_until_left(const struct hy_seat *seat,
 			    const struct hy_lock *lock)
 {
@@ -164,55 +183,153 @@ static void wait_until_left(const struct hy_seat *seat,
 	}
 }
 
-/* The mutex is held: from now on that is the lock. */
-static NOINLINE void dismiss(struct hy_lock *lock)
+/* Look for so long; false as soon as it has become another. */
+static bool stays(const struct hy_lock *lock, const struct hy_seat *favourite,
+		  int64_t ns)
 {
-	struct hy_seat *seat = lock->favourite;
+	const int64_t start = now_ns();
 
+	do {
+		for (int i = 0; i < PAUSES; i++)
+			relax();
+		if (load_acquire(&lock->favourite) != favourite)
+			return false;
+	} while (now_ns() - start < ns);
+	return true;
+}
+
+/* Who is seldom inside when one looks is better dismissed. */
+static bool at_work(const struct hy_seat *seat, const struct hy_lock *lock)
+{
+	for (int i = 0; i < GLANCES; i++) {
+		if (load_relaxed(&seat->inside) == lock)
+			return true;
+		for (int j = 0; j < PAUSES; j++)
+			relax();
+	}
+	return false;
+}
+
+/*
+ * A favourite that is at work has its turn, and is asked then; true if it has
+ * given the lock up.
+ */
+static bool ask(struct hy_lock *lock, struct hy_seat *seat)
+{
+	if (!at_work(seat, lock))
+		return false;
+	stays(lock, seat, TURN_NS);
+	store_relaxed(&lock->favourite, hy_lock_asked(seat));
+	return !stays(lock, hy_lock_asked(seat), ANSWER_NS);
+}
+
+/*
+ * This thread is about to take the mutex: if it is the favourite, and is asked
+ * to, it gives the lock up to who has the mutex now.
+ */
+static void answer(struct hy_lock *lock)
+{
+	struct hy_seat *asked = hy_lock_asked(hy_seat);
+
+	if (load_relaxed(&lock->favourite) != asked ||
+	    !replace_release(&lock->favourite, &asked, NULL))
+		return;
+	/* And that one is about to let go of the mutex. */
+	for (int i = 0; i < LOOKS && !load_relaxed(&lock->favourite); i++)
+		relax();
+}
+
+/*
+ * The mutex is held: from now on that is the lock.  True if the favourite was
+ * at work and has given it up.
+ */
+static NOINLINE bool dismiss(struct hy_lock *lock)
+{
+	struct hy_seat *seat = load_relaxed(&lock->favourite);
+
+	if (seat != hy_seat && ask(lock, seat)) {
+		if (lock->patience > hy_lock_patience)
+			lock->patience -= lock->patience / 4;
+		return true;
+	}
 	store_relaxed(&lock->favourite, NULL);
 	if (seat == hy_seat)
-		return;
+		return false;
 	if (!fence())
 		nap(NAP_MS * 1000);
 	wait_until_left(seat, lock);
-	if (lock->patience < PATIENCE_MAX)
-		lock->patience *= 2;
-}
-
-static void take(struct hy_lock *lock)
-{
-	pthread_mutex_lock(&lock->mutex);
-	if (unlikely(lock->favourite))
-		dismiss(lock);
+	lock->patience = lock->patience < PATIENCE_MAX / 2 ? lock->patience * 2
+							   : PATIENCE_MAX;
+	return false;
 }
 
 /* It has the mutex; then it is inside as the favourite instead. */
-static NOINLINE void favour(struct hy_lock *lock)
+static void favour(struct hy_lock *lock)
 {
-	lock->streak = 0;
-	if (!load_relaxed(&refused) && !seat_have())
-		return;
-	/* Is there a fence still? */
-	if (load_relaxed(&refused) || !fence()) {
-		lock->patience = UINT32_MAX;
-		return;
-	}
+	lock->streak = lock->switches = 0;
 	store_relaxed(&hy_seat->inside, lock);
 	store_release(&lock->favourite, hy_seat);
 	pthread_mutex_unlock(&lock->mutex);
 }
 
-NOINLINE void hy_lock_enter_slowly(struct hy_lock *lock)
+/* It shall be the favourite, if there is a seat and a fence. */
+static NOINLINE void may_favour(struct hy_lock *lock)
+{
+	lock->streak = 0;
+	if (!load_relaxed(&refused) && !seat_have())
+		return;
+	/* Is there one still? */
+	if (load_relaxed(&refused) || !fence())
+		lock->patience = 0;
+	else
+		favour(lock);
+}
+
+/* Whoever is the favourite is not any more; true if this thread is instead. */
+static NOINLINE bool relieve(struct hy_lock *lock)
+{
+	if (!dismiss(lock) || load_relaxed(&refused) || !seat_have())
+		return false;
+	favour(lock);
+	return true;
+}
+
+/* The lock has gone to another thread: does it do so all the time? */
+static bool is_contested(struct hy_lock *lock)
+{
+	uint16_t count = ++lock->switches, us;
+
+	if (count > 1 && count < SWITCHES + lock->patience / 32)
+		return false;
+	us = (uint16_t)(now_ns() / 1000);
+	if (count == 1) {
+		lock->since = us;
+		return false;
+	}
+	lock->switches = 0;
+	return (uint16_t)(us - lock->since) <= count * SWITCH_NS / 1000;
+}
+
+/* The mutex was taken: had this thread better be the favourite? */
+static inline bool is_time(struct hy_lock *lock)
 {
 	const void *me = &hy_seat;
 
-	take(lock);
-	if (lock->last != me) {
-		lock->last = me;
-		lock->streak = 0;
-	} else if (unlikely(++lock->streak >= lock->patience)) {
-		favour(lock);
-	}
+	if (lock->last == me)
+		return unlikely(++lock->streak >= lock->patience);
+	lock->last = me;
+	lock->streak = 0;
+	return is_contested(lock);
+}
+
+NOINLINE void hy_lock_enter_slowly(struct hy_lock *lock)
+{
+	answer(lock);
+	pthread_mutex_lock(&lock->mutex);
+	if (unlikely(load_relaxed(&lock->favourite)) && relieve(lock))
+		return;
+	if (is_time(lock) && lock->patience)
+		may_favour(lock);
 }
 
 NOINLINE void hy_lock_leave_slowly(struct hy_lock *lock)
@@ -223,17 +340,18 @@ NOINLINE void hy_lock_leave_slowly(struct hy_lock *lock)
 int hy_lock_wait(struct hy_lock *lock, pthread_cond_t *cond,
 		 const struct timespec *until)
 {
-	int r;
+	int r = 0;
 
 	if (load_relaxed(&hy_seat->inside) == lock) {
 		/* A condition goes with the mutex; the caller looks again. */
 		store_release(&hy_seat->inside, NULL);
-		take(lock);
-		return 0;
+		answer(lock);
+		pthread_mutex_lock(&lock->mutex);
+	} else {
+		r = until ? pthread_cond_timedwait(cond, &lock->mutex, until)
+			  : pthread_cond_wait(cond, &lock->mutex);
 	}
-	r = until ? pthread_cond_timedwait(cond, &lock->mutex, until)
-		  : pthread_cond_wait(cond, &lock->mutex);
-	if (unlikely(lock->favourite))
+	if (unlikely(load_relaxed(&lock->favourite)))
 		dismiss(lock);
 	return r;
 }
@@ -250,7 +368,7 @@ void hy_lock_init(struct hy_lock *lock)
 	pthread_mutex_init(&lock->mutex, &attr);
 	pthread_mutexattr_destroy(&attr);
 	lock->last = NULL;
-	lock->streak = 0;
-	lock->patience = hy_lock_patience ? hy_lock_patience : UINT32_MAX;
+	lock->streak = lock->switches = 0;
+	lock->patience = hy_lock_patience;
 	store_relaxed(&lock->favourite, NULL);
 }

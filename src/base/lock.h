@@ -24,11 +24,25 @@
  * The barrier of D2 falls somewhere into what F does.  If F1 is before it D3
  * sees F1 or something later, so D waits for F3 or for F to go back.  If F1 is
  * after it so is F2, which sees D1, and F goes back.  (F2 cannot see itself be
- * made the favourite again meanwhile, nor that of another D, because a thread
- * makes nobody but itself the favourite, with the mutex held.)  F that is not
- * running, or not in the kernel's eyes, has passed a full barrier when it was
- * switched away from.  Between D0 and its unlock D has the mutex, so there is
- * one D at a time, and there is a new favourite only when the old one has left.
+ * made the favourite again meanwhile, because a thread makes nobody but itself
+ * the favourite, with the mutex held.)  F that is not running, or not in the
+ * kernel's eyes, has passed a full barrier when it was switched away from.
+ * Between D0 and its unlock D has the mutex, so there is one D at a time, and
+ * there is a new favourite only when the old one has left.
+ *
+ * Taking turns.  Where two threads want the lock all the time neither a mutex,
+ * which moves from one processor to the other with each stay, nor a system
+ * call for each dismissal gets much done.  So D, with the mutex, looks first
+ * whether F is at work.  If so D lets it go on for TURN_NS, and asks: it marks
+ * the favourite (hy_lock_asked()), by which F, the next time that it comes to
+ * F2 or the look before it, goes the way of the others.  There F, which is
+ * outside, takes its own mark away (compare and exchange: D may have given up
+ * waiting, and another be the favourite by then).  D sees that it has gone,
+ * by an acquire what F did before its release, and needs no barrier, since F
+ * itself has said that it is outside.  Now D is the favourite, until F, who
+ * waits for the mutex, asks in turn.  If F does not answer, it is dismissed.
+ * A mutex that goes to and fro all the time is made one with turns, and all of
+ * it is put off for longer by each dismissal, because then it did not pay.
  *
  * Why F writes to memory of its own and not to the lock: F may stop between a
  * first look at the favourite and F1 for any time.  When it goes on the lock
@@ -43,7 +57,7 @@
  * after D1 it takes the mutex.  F itself needs no order among its own stays.
  *
  * No wake-up can be lost since there is none: D looks again and again, at
- * first without a pause, then in sleeps of up to a millisecond.  Inside are
+ * first without a sleep, then in sleeps of up to a millisecond.  Inside are
  * moments, no function of the user's, so that is seldom more than a few looks.
  *
  * Where membarrier is not to be had nobody is ever made a favourite.  If it is
@@ -74,17 +88,22 @@ struct hy_seat {
 	uint32_t taken;
 } __attribute__((aligned(128)));
 
+/* In a graph alone in its cache line, where it fits: others look at it. */
 struct hy_lock {
-	struct hy_seat *favourite; /* or NULL; changed with the mutex held */
+	/* Or NULL; changed with the mutex held, but for an answer. */
+	struct hy_seat *favourite;
 	pthread_mutex_t mutex;
 	const void *last;  /* who took the mutex last, */
-	uint32_t streak;   /* so many times in a row; */
-	uint32_t patience; /* so many make it the favourite */
+	uint16_t streak;   /* so many times in a row; */
+	uint16_t patience; /* so many make it the favourite; 0: never */
+	uint16_t switches; /* from one thread to another, */
+	uint16_t since;	   /* by the clock, in us */
 };
 
 /*
  * How often in a row a thread takes a new lock before it is its favourite;
- * from then on twice as often after each dismissal.  0: never.  For tests.
+ * from then on twice as often after each dismissal.  0: never.  At most 32768.
+ * For tests.
  */
 extern unsigned int hy_lock_patience;
 
@@ -93,6 +112,12 @@ extern struct hy_seat hy_no_seat __attribute__((visibility("hidden")));
 
 extern __thread struct hy_seat *hy_seat
 	__attribute__((visibility("hidden"), tls_model("initial-exec")));
+
+/* In the place of the favourite: it is, and is asked to give the lock up. */
+static inline struct hy_seat *hy_lock_asked(struct hy_seat *seat)
+{
+	return (struct hy_seat *)((char *)seat + 1);
+}
 
 /* In builds that check: that no thread is inside two. */
 #if defined(HY_DEBUG) || defined(__SANITIZE_ADDRESS__)

@@ -25,6 +25,8 @@
 #include "base/compiler.h"
 #include "explore.h"
 
+struct hy_seat;
+
 /* Preemptions, of two and of three threads.  Sanitizers are slow. */
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 #define TWO 2
@@ -153,6 +155,23 @@ static bool stored_by_me(const void *at, uintptr_t *ret_value)
 #define store_relaxed(p, v) store_release(p, v)
 
 /* What has an atomic read-modify-write waits for its thread's stores. */
+static unsigned long replacements;
+
+static bool replaced(struct hy_seat **at, struct hy_seat **expected,
+		     struct hy_seat *now)
+{
+	bool done;
+
+	point();
+	drain_mine();
+	done = __atomic_compare_exchange_n(at, expected, now, false,
+					   __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+	replacements += done;
+	return done;
+}
+
+#undef replace_release
+#define replace_release(p, expected, v) replaced(p, expected, v)
 #define pthread_mutex_lock(m) (drain_mine(), pthread_mutex_lock(m))
 #define pthread_mutex_unlock(m) (drain_mine(), pthread_mutex_unlock(m))
 #define pthread_cond_wait(c, m) (drain_mine(), pthread_cond_wait(c, m))
@@ -184,7 +203,12 @@ static void time_passes(void)
 #define nanosleep(t, r) ((void)(t), time_passes())
 #define pthread_setcancelstate(s, o) ((void)(o))
 
+/* A look and the time for it is over. */
+static long looked;
+#define clock_gettime(id, t) ((t)->tv_sec = 0, (t)->tv_nsec = looked += 10000)
+
 #define LOOKS 1
+#define PAUSES 0
 #define SEATS 4
 #undef HYPHAE_MEMBARRIER
 #define HYPHAE_MEMBARRIER 1
@@ -233,6 +257,14 @@ static void begin_full(void)
 		seats[i].taken = 1;
 }
 
+/* The first thread is its favourite, by the first seat. */
+static void begin_favoured(void)
+{
+	begin();
+	seats[0].taken = 1;
+	lock.favourite = &seats[0];
+}
+
 /* A thread as if it were new, which threads of the scheduler are not. */
 static void start(void)
 {
@@ -275,6 +307,14 @@ static void enter_3(void)
 {
 	start();
 	enter_times(3);
+	stop();
+}
+
+static void enter_2_favoured(void)
+{
+	hy_seat = &seats[0];
+	had_seat = true;
+	enter_times(2);
 	stop();
 }
 
@@ -396,6 +436,11 @@ static const struct explore_scenario scenarios[] = {
 	 end_7},
 	{"no seat", TWO, begin_full, {enter_3, enter_3}, end_6_without_fence},
 	{"no fence", TWO, begin_without, {enter_4, enter_3}, end_7},
+	{"an answer too late",
+	 TWO + 1,
+	 begin_favoured,
+	 {enter_2_favoured, enter_3},
+	 end_5},
 };
 
 #define SCENARIOS (sizeof(scenarios) / sizeof(scenarios[0]))
@@ -405,14 +450,25 @@ static void every_schedule(void **state)
 	assert_null(explore_all(*state));
 }
 
+/* By the schedules before it. */
+static void some_favourites_gave_way(void **state)
+{
+	(void)state;
+	assert_true(replacements > 0);
+}
+
 int main(void)
 {
-	struct CMUnitTest tests[SCENARIOS];
+	struct CMUnitTest tests[SCENARIOS + 1];
 
 	hy_lock_patience = 1;
 	for (size_t i = 0; i < SCENARIOS; i++)
 		tests[i] =
 			(struct CMUnitTest){scenarios[i].name, every_schedule,
 					    NULL, NULL, (void *)&scenarios[i]};
-	return _cmocka_run_group_tests("lock", tests, SCENARIOS, NULL, NULL);
+	tests[SCENARIOS] =
+		(struct CMUnitTest){"some favourites gave way",
+				    some_favourites_gave_way, NULL, NULL, NULL};
+	return _cmocka_run_group_tests("lock", tests, SCENARIOS + 1, NULL,
+				       NULL);
 }
