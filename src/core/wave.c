@@ -460,58 +460,28 @@ static inline void flush_one(struct hy_graph *g, struct hy_log *log)
 
 /*
  * Followers that are queued together when the flush is over: right above the
- * sources, one behind the other.
+ * sources, chained one behind the other.
  */
-struct row {
-	struct hy_derived *first, **link;
-	size_t count;
-};
-
-static inline void row_queue(struct hy_graph *g, struct row *row)
+static void queue_row(struct hy_graph *g, struct hy_derived *first,
+		      struct hy_derived **link, size_t count)
 {
-	if (!row->count)
+	struct hy_derived *last;
+
+	if (!count)
 		return;
-	hy_queue_append_row(
-		&g->queue, row->first,
-		container_of(row->link, struct hy_derived, next_queued),
-		row->count);
-	*row = (struct row){.link = &row->first};
+	last = container_of(link, struct hy_derived, next_queued);
+	hy_queue_append_row(&g->queue, first, last, count);
 }
 
-/* To the queue, behind those that came before. */
-static NOINLINE void row_break(struct hy_graph *g, struct row *row,
-			       struct hy_cell *c)
-{
-	row_queue(g, row);
-	hy_fire(g, c);
-}
-
-/* A source of a flush has changed: who follows it comes into the row. */
-static inline void flush_fire(struct hy_graph *g, struct row *row,
-			      struct hy_cell *c)
+/* The only follower of a source that changed, if it fits into a row. */
+static inline struct hy_derived *fit_for_row(const struct hy_cell *c)
 {
 	struct hy_edge *e = c->deps;
-	struct hy_derived *d;
-	uint32_t flags;
 
 	if (unlikely(c->targets != 1 || !e ||
-		     c->flags & (F_SLOW_SPREAD | F_NEWS))) {
-		row_break(g, row, c);
-		return;
-	}
-	d = e->owner;
-	flags = d->cell.flags;
-	if (likely(!(flags & F_QUEUED))) {
-		if (unlikely(d->cell.height != 1)) {
-			row_break(g, row, c);
-			return;
-		}
-		*row->link = d;
-		row->link = &d->next_queued;
-		row->count++;
-	}
-	store_relaxed(&d->cell.flags, flags | F_QUEUED | F_VALUE_TOUCH);
-	hy_fanout(g, c, NULL, hy_unread(), c->height, c->type);
+		     c->flags & (F_SLOW_SPREAD | F_NEWS)))
+		return NULL;
+	return likely(e->owner->cell.height == 1) ? e->owner : NULL;
 }
 
 /*
@@ -522,18 +492,37 @@ static inline void flush_fire(struct hy_graph *g, struct row *row,
 void hy_flush_wave(struct hy_graph *g, const struct hy_bare *at,
 		   const struct hy_bare *end)
 {
-	struct row row = {.link = &row.first};
+	struct hy_derived *first = NULL, **link = &first;
+	size_t count = 0;
 
 	g->gathering = true;
 	for (; at != end; at++) {
 		struct hy_cell *c = at->cell;
+		struct hy_derived *d;
+		uint32_t flags;
 
 		hy_flags_set(c, 0, F_PENDING);
-		if (likely(!hy_notify(g, c, at->word, c->type, HYPHAE_VALUE)))
-			flush_fire(g, &row, c);
+		if (unlikely(hy_notify(g, c, at->word, c->type, HYPHAE_VALUE)))
+			continue;
+		d = fit_for_row(c);
+		if (unlikely(!d)) { /* to the queue, behind those before it */
+			queue_row(g, first, link, count);
+			link = &first;
+			count = 0;
+			hy_fire(g, c);
+			continue;
+		}
+		flags = d->cell.flags;
+		if (likely(!(flags & F_QUEUED))) {
+			*link = d;
+			link = &d->next_queued;
+			count++;
+		}
+		store_relaxed(&d->cell.flags, flags | F_QUEUED | F_VALUE_TOUCH);
+		hy_fanout(g, c, NULL, NULL, 0, c->type);
 	}
 	g->gathering = false;
-	row_queue(g, &row);
+	queue_row(g, first, link, count);
 	hy_wave(g);
 }
 
