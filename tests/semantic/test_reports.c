@@ -3,8 +3,9 @@
  * Faults that users of other reactive libraries reported, about what is told,
  * and in what order: of each the whole kind, over everything here that could
  * have it.  test_reports_depth.c has those about depth, test_reports_end.c those
- * about ends, leaks and old values, ../unit/test_thread_reports.c those that
- * need several threads.
+ * about ends, leaks and old values, test_reports_runs.c those about glitches,
+ * runs and errors, ../unit/test_thread_reports.c those that need several
+ * threads.
  *
  * What other programs hold fixed already, and what is added here:
  *
