@@ -313,9 +313,9 @@ static int bridge_subscribe(struct hy_bridge *b, struct hyphae_cell *cell)
 	return r;
 }
 
-/* A source that holds what is staged. */
+/* A source that holds what is staged, at the place of the bridge. */
 static struct hyphae_cell *inlet_make(struct hy_bridge *b,
-				      struct hyphae_graph *graph)
+				      const struct order *o)
 {
 	struct hy_scope *hidden;
 	struct hy_bridged value = {.type = b->type};
@@ -335,8 +335,10 @@ static struct hyphae_cell *inlet_make(struct hy_bridge *b,
 	}
 make:
 	hidden = hy_scopes_hide();
-	b->inlet = b->event ? hyphae_event_new(graph, &hy_bridged_type)
-			    : hyphae_cell_new(graph, &hy_bridged_type, &value);
+	b->inlet =
+		b->event ? hyphae_event_new_at(o->to, &hy_bridged_type, o->site)
+			 : hyphae_cell_new_at(o->to, &hy_bridged_type, &value,
+					      o->site);
 	hy_scopes_show(hidden);
 	hy_held_drop(&first);
 	return b->inlet;
@@ -345,7 +347,7 @@ make:
 static struct hyphae_cell *bridged_make(struct hy_bridge *b,
 					const struct order *o)
 {
-	struct hyphae_cell *inlet = inlet_make(b, o->to), *cell;
+	struct hyphae_cell *inlet = inlet_make(b, o), *cell;
 	struct hy_order order = {.op = &bridge_op,
 				 .inputs = &inlet,
 				 .count = 1,

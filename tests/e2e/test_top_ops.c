@@ -251,6 +251,44 @@ static void passes_in_records_mode(void **state)
 	passes_by_top("records");
 }
 
+/*
+ * Cells that the library makes for an operator, as of effects and selectors,
+ * and all others that nobody has named: where that was tells what they are.
+ */
+static void without_a_name_there_is_the_place(void **state)
+{
+	int effects = 0, selectors = 0, nowhere = 0;
+	struct told top;
+	json_t *truth, *cell;
+	const char *id;
+
+	(void)state;
+	NEED_BPF();
+	top = watch_by_top("passes", "records", &truth);
+	json_object_foreach(top.cells, id, cell)
+	{
+		json_t *name = json_object_get(cell, "name");
+		json_t *site = json_object_get(cell, "site");
+		const char *op = json_string_value(json_object_get(cell, "op"));
+
+		/* "?": it had gone when hyphae-top looked. */
+		if (json_string_length(name) || !strcmp(op, "?"))
+			continue;
+		if (!strstr(json_string_value(site), "prog_ops.c:")) {
+			print_message("cell %s, %s: at %s\n", id, op,
+				      json_string_value(site));
+			nowhere++;
+		}
+		effects += !strcmp(op, "effect");
+		selectors += !strcmp(op, "selector");
+	}
+	assert_int_equal(nowhere, 0);
+	assert_int_equal(effects, 1);
+	assert_int_equal(selectors, 4);
+	forget(&top);
+	json_decref(truth);
+}
+
 static void passes_in_probe_mode(void **state)
 {
 	(void)state;
@@ -355,9 +393,13 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_teardown(name, run_teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(it_has_one_of_each),     TEST(it_does_the_same_each_time),
-		TEST(passes_in_records_mode), TEST(passes_in_probe_mode),
-		TEST(passes_by_bpftrace),     TEST(bare_steps_in_both_modes),
+		TEST(it_has_one_of_each),
+		TEST(it_does_the_same_each_time),
+		TEST(passes_in_records_mode),
+		TEST(without_a_name_there_is_the_place),
+		TEST(passes_in_probe_mode),
+		TEST(passes_by_bpftrace),
+		TEST(bare_steps_in_both_modes),
 	};
 
 	return cmocka_run_group_tests_name("every operator is told exactly",
