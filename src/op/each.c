@@ -13,17 +13,16 @@ static int run_map(struct hy_graph *g, struct hy_derived *d, void *out)
 static int run_filter(struct hy_graph *g, struct hy_derived *d, void *out)
 {
 	hyphae_filter_fn fn = (hyphae_filter_fn)d->fn;
-	const void *value = hy_input_value(d, 0);
-	uint64_t word = hy_input_word(d, 0);
+	const struct hy_cell *input = d->one.input;
+	const void *value = hy_value_of(input);
+	uint64_t word = input->word;
 	int r;
 
 	hy_call_begin(g);
 	r = fn(value, d->ctx);
 	hy_call_end(g);
-	if (r < 0)
-		return r;
-	if (r == 0)
-		return HY_KEEP;
+	if (unlikely(r <= 0))
+		return r < 0 ? r : HY_KEEP;
 	*(uint64_t *)out = word;
 	return HY_VALUE;
 }
@@ -31,8 +30,9 @@ static int run_filter(struct hy_graph *g, struct hy_derived *d, void *out)
 static int run_tap(struct hy_graph *g, struct hy_derived *d, void *out)
 {
 	hyphae_tap_fn fn = (hyphae_tap_fn)d->fn;
-	const void *value = hy_input_value(d, 0);
-	uint64_t word = hy_input_word(d, 0);
+	const struct hy_cell *input = d->one.input;
+	const void *value = hy_value_of(input);
+	uint64_t word = input->word;
 
 	hy_call_begin(g);
 	fn(value, d->ctx);

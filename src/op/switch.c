@@ -177,11 +177,13 @@ static const struct hy_op op_selector = {
 static bool reserve(struct hy_region *region, struct flatten *s, uint32_t i)
 {
 	size_t had = s->capacity, want = i + 1u;
-	uint32_t *waiting =
-		hy_reserve_in(region, s->waiting, &s->waiting_capacity, want,
-			      sizeof(*waiting));
 	struct hy_inner *inners;
+	uint32_t *waiting;
 
+	if (likely(i < had)) /* and so has `waiting`, which comes first */
+		return true;
+	waiting = hy_reserve_in(region, s->waiting, &s->waiting_capacity, want,
+				sizeof(*waiting));
 	if (!waiting)
 		return false;
 	s->waiting = waiting;
