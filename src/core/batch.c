@@ -332,8 +332,9 @@ static NOINLINE int end_shared(struct hy_graph *g)
 static inline bool is_plain(const struct hy_graph *g,
 			    const struct hy_batch *batch)
 {
-	return g->busy == (BUSY_BATCH | BUSY_BARE) && batch->depth == 1 &&
-	       !batch->frame && !hy_watched();
+	return likely(g->busy == (BUSY_BATCH | BUSY_BARE)) &&
+	       likely(batch->depth == 1) && likely(!batch->frame) &&
+	       !hy_watched();
 }
 
 static NOINLINE int finish_plain(struct hy_graph *g, struct hy_batch *batch)
