@@ -20,6 +20,11 @@
 #include "core/view.h"
 #include "core/wave.h"
 
+static inline void see_large(struct hy_graph *g)
+{
+	g->queue.large = g->ncells >= HY_QUEUE_LARGE_CELLS;
+}
+
 /* I7: room in the queue and the eager stack for what is about to exist. */
 static bool make_room(struct hy_graph *g, uint32_t height, size_t edges)
 {
@@ -30,7 +35,7 @@ static bool make_room(struct hy_graph *g, uint32_t height, size_t edges)
 			    !hy_list_reserve(g, &g->again, g->nsignals) ||
 			    !hy_fired_room(g, 0)))
 		return false;
-	g->queue.large = g->ncells >= HY_QUEUE_LARGE_CELLS;
+	see_large(g);
 	return hy_stack_room(g, edges);
 }
 
@@ -565,6 +570,53 @@ struct hy_derived *hy_derive_hidden(struct hy_graph *g, const struct hy_op *op,
 		return NULL;
 	made(g, d, true);
 	*hy_users(&d->cell) = 0; /* which is no user's */
+	return d;
+}
+
+/* Of lists that grow with what is made: I7. */
+static inline bool has_hidden_room(const struct hy_graph *g)
+{
+	return likely(g->max_height >= 1) &&
+	       likely(g->nsignals < g->more.capacity) &&
+	       likely(g->nsignals < g->again.capacity) &&
+	       likely(hy_fired_has_room(g, 1)) && likely(hy_scope_has_room(g));
+}
+
+const struct hy_label *hy_hidden_ready(const struct hy_graph *g,
+				       const char *site)
+{
+	if (unlikely(g->busy & (BUSY_SHARED | BUSY_DRAINING)) ||
+	    unlikely(g->flags & HYPHAE_EAGER) ||
+	    unlikely(hy_self.floor.graph == g) || !hy_inputs_ready(g) ||
+	    unlikely(!g->free_slots[HY_CHUNK_SUBSCRIPTION]) ||
+	    unlikely(g->id_end - g->id_next < 2) || !has_hidden_room(g))
+		return NULL;
+	return hy_cell_ready(g, HY_CHUNK_DERIVED, site);
+}
+
+struct hy_derived *hy_hidden_make(struct hy_graph *g, const struct hy_op *op,
+				  const struct hyphae_type *type,
+				  void (*fn)(void), void *ctx,
+				  const struct hy_label *label)
+{
+	struct hy_derived *d =
+		hy_cell_take(g, HY_CHUNK_DERIVED, type, label,
+			     hy_type_flags(type) | F_DERIVED | F_NARY |
+				     F_SIGNALS | F_BLOCKED);
+
+	store_relaxed(&d->cell.word, 1);
+	store_relaxed(&d->cell.height, 1);
+	d->op = op;
+	d->fn = fn;
+	d->ctx = ctx;
+	hy_fan_in_make_ready(g, d);
+	g->nsignals++;
+	see_large(g);
+	*hy_users_of_derived(&d->cell) = 0;
+	store_release(&d->cell.id, hy_id_take(g));
+	hy_touch_text(type->name);
+	hy_touch_text(op->name);
+	hy_cell_told(&d->cell, op->name, hy_cell_bytes(&d->cell), NULL);
 	return d;
 }
 

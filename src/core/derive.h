@@ -98,6 +98,18 @@ struct hy_derived *hy_derive_hidden(struct hy_graph *g, const struct hy_op *op,
 				    void (*fn)(void), void *ctx,
 				    const char *site);
 
+/*
+ * The same of slots, ids and room that are there; 1 is what nothing is over.
+ * The label is that of the site, or NULL: something is not there, or the graph
+ * is not idle.  There is an id, and room for a subscription of it in lists, too.
+ */
+const struct hy_label *hy_hidden_ready(const struct hy_graph *g,
+				       const char *site);
+struct hy_derived *hy_hidden_make(struct hy_graph *g, const struct hy_op *op,
+				  const struct hyphae_type *type,
+				  void (*fn)(void), void *ctx,
+				  const struct hy_label *label);
+
 /* ---- for `run` ------------------------------------------------------------ */
 
 static inline const void *hy_input_value(const struct hy_derived *d, uint32_t i)

@@ -112,6 +112,23 @@ bool hy_fan_in_make(struct hy_graph *g, struct hy_derived *d, uint32_t count,
 	return in;
 }
 
+/* Of OP_BLIND, whose sets are none. */
+#define READY 2
+_Static_assert(READY *(sizeof(void *) + sizeof(struct hy_edge) + 1) +
+			       sizeof(struct hy_fan_in) <=
+		       HY_SMALL_INPUTS,
+	       "so many fit a slot");
+
+void hy_fan_in_make_ready(struct hy_graph *g, struct hy_derived *d)
+{
+	const void **values = hy_slot_pop(g, HY_CHUNK_INPUTS);
+	struct hy_fan_in *in = (struct hy_fan_in *)(values + READY);
+
+	*in = (struct hy_fan_in){.capacity = READY, .small = 1};
+	fan_in_take(d, in);
+	memset(d->marks, 0, READY);
+}
+
 static void fan_in_free(struct hy_graph *g, struct hy_fan_in *in)
 {
 	if (in->small)

@@ -20,8 +20,17 @@ bool hy_stack_room(struct hy_graph *g, size_t edges);
 /* Slots for `capacity` inputs of which `count` are in use; false: no memory. */
 bool hy_fan_in_make(struct hy_graph *g, struct hy_derived *d, uint32_t count,
 		    uint32_t capacity);
+/* The same, for none yet, in a free slot that there is (hy_inputs_ready()). */
+void hy_fan_in_make_ready(struct hy_graph *g, struct hy_derived *d);
 /* If there was memory for it. */
 void hy_fan_in_free(struct hy_graph *g, struct hy_derived *d);
+
+/* Where chunks are not scarce, and nothing on the heap stands for a cell. */
+static inline bool hy_inputs_ready(const struct hy_graph *g)
+{
+	return likely(g->free_slots[HY_CHUNK_INPUTS] != NULL) &&
+	       likely(!g->region) && likely(!(g->flags & HYPHAE_HEAP_CELLS));
+}
 
 /*
  * Note what input `i` is now; `brought`: MARK_VALUE, MARK_END or both, that

@@ -15,6 +15,15 @@ static inline bool hy_scope_reserve(struct hy_graph *g)
 	return likely(!hy_self.scope) || hy_scope_reserve_in(g);
 }
 
+/* There is room already, whatever is needed for that. */
+static inline bool hy_scope_has_room(const struct hy_graph *g)
+{
+	const struct hy_scope *scope = hy_self.scope;
+
+	return !scope || load_relaxed(&hy_chunk_of(scope)->graph) != g ||
+	       likely(scope->count < scope->capacity);
+}
+
 /* True: the scope has the cell's first reference. */
 bool hy_scope_add_cell_in(struct hy_graph *g, struct hy_cell *c);
 

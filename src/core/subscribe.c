@@ -352,12 +352,11 @@ static inline bool subscribes_quietly(struct hy_graph *g,
 	       !unlikely(hy_queue_used(&g->queue));
 }
 
-static ALWAYS_INLINE struct hyphae_subscription *
-subscribe_quietly(struct hy_graph *g, struct hy_cell *c,
-		  hyphae_subscriber_fn fn, void *ctx, void (*drop)(void *ctx))
+static ALWAYS_INLINE struct hy_sub *
+sub_quietly(struct hy_graph *g, struct hy_cell *c, hyphae_subscriber_fn fn,
+	    void *ctx, void (*drop)(void *ctx))
 {
 	struct hy_sub *s = hy_slot_pop(g, HY_CHUNK_SUBSCRIPTION);
-	uint64_t id = hy_id_take(g);
 
 	s->fn = fn;
 	s->ctx = ctx;
@@ -366,8 +365,26 @@ subscribe_quietly(struct hy_graph *g, struct hy_cell *c,
 	s->pauses = s->blocks = 0;
 	sub_link(g, s, c);
 	store_relaxed(&c->targets, c->targets + 1);
-	store_release(&s->id, id);
-	return hy_handle(s, id, HY_TAG_SUB);
+	store_release(&s->id, hy_id_take(g));
+	return s;
+}
+
+static ALWAYS_INLINE struct hyphae_subscription *
+subscribe_quietly(struct hy_graph *g, struct hy_cell *c,
+		  hyphae_subscriber_fn fn, void *ctx, void (*drop)(void *ctx))
+{
+	struct hy_sub *s = sub_quietly(g, c, fn, ctx, drop);
+
+	return hy_handle(s, s->id, HY_TAG_SUB);
+}
+
+struct hy_sub *hy_subscribe_ready(struct hy_graph *g, struct hy_cell *c,
+				  hyphae_subscriber_fn fn, void *ctx)
+{
+	struct hy_sub *s = sub_quietly(g, c, fn, ctx, NULL);
+
+	hy_scope_add_sub(g, s);
+	return s;
 }
 
 /* ---- and the long one ----------------------------------------------------- */

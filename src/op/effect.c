@@ -199,6 +199,23 @@ static struct hyphae_subscription *make(struct hy_graph *g, hyphae_effect_fn fn,
 	return subscription;
 }
 
+/* The same where all that it takes is there, and nobody propagates. */
+static struct hyphae_subscription *make_ready(struct hy_graph *g,
+					      hyphae_effect_fn fn, void *ctx,
+					      const struct hy_label *label)
+{
+	struct hyphae_subscription *subscription;
+	struct hy_derived *d = hy_hidden_make(g, &op_effect, &hyphae_int64,
+					      (void (*)(void))fn, ctx, label);
+	struct hy_sub *s = hy_subscribe_ready(g, &d->cell, call_effect, d);
+
+	d->cell.refs--; /* the subscription holds it */
+	subscription = hy_handle(s, s->id, HY_TAG_SUB);
+	call_first(g, d);
+	hy_bury(g);
+	return subscription;
+}
+
 static struct kept *kept_new(struct hy_graph *g, void *ctx,
 			     void (*drop)(void *ctx),
 			     void (*cleanup)(void *ctx))
@@ -219,8 +236,14 @@ hyphae_effect_with_at(struct hyphae_graph *graph, hyphae_effect_fn fn,
 	struct hyphae_subscription *subscription = NULL;
 	struct hy_graph *g = hy_graph(graph);
 	bool keeps = drop || cleanup;
+	const struct hy_label *label;
 	struct kept *kept = NULL;
 
+	if (likely(g && fn && !keeps)) {
+		label = hy_hidden_ready(g, site);
+		if (likely(label != NULL))
+			return make_ready(g, fn, ctx, label);
+	}
 	if (unlikely(!g || !fn)) {
 		errno = g ? EINVAL : -hy_bad_handle(graph);
 	} else if (likely(!keeps || (kept = kept_new(g, ctx, drop, cleanup)))) {
