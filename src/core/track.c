@@ -57,11 +57,18 @@ static inline bool among(const struct hy_tracker *t, const struct hy_cell *c,
 			 uint32_t count)
 {
 	const struct hy_edge *e = t->next, *first = edges_of(t);
+	uint32_t extra = count < t->nextra ? count : t->nextra;
 
-	for (uint32_t i = t->nextra; i && count; count--)
-		if (extra_of(t)[--i] == c)
-			return true;
-	for (; e != first && count; count--)
+	if (extra) {
+		struct hy_cell *const *last = extra_of(t) + t->nextra;
+		struct hy_cell *const *at = last;
+
+		do
+			if (*--at == c)
+				return true;
+		while (at != last - extra);
+	}
+	for (count -= extra; e != first && count; count--)
 		if ((--e)->input == c)
 			return true;
 	return false;
@@ -123,20 +130,36 @@ static bool fill_set(struct hy_tracker *t)
 	return true;
 }
 
-/* A few are looked through. */
-#define FEW 8
-static NOINLINE bool noted_in_set(struct hy_tracker *t, const struct hy_cell *c)
+static NOINLINE bool noted_in_set(struct hy_tracker *t, const struct hy_cell *c,
+				  struct hy_read **ret_place)
 {
 	if (!fill_set(t))
 		return among(t, c, nreads(t));
-	return place_of(t, c)->epoch == t->epoch;
+	*ret_place = place_of(t, c);
+	return (*ret_place)->epoch == t->epoch;
 }
 
-static inline bool noted(struct hy_tracker *t, const struct hy_cell *c)
+/*
+ * Was it noted?  A few are looked through.  If it was not, *ret_place is where
+ * to put it in the set, or NULL: it need not be there.
+ */
+#define FEW 8
+static inline bool noted(struct hy_tracker *t, const struct hy_cell *c,
+			 struct hy_read **ret_place)
 {
 	uint32_t count = nreads(t);
 
-	return likely(count <= FEW) ? among(t, c, count) : noted_in_set(t, c);
+	*ret_place = NULL;
+	return likely(count <= FEW) ? among(t, c, count)
+				    : noted_in_set(t, c, ret_place);
+}
+
+/* It is, as the last of those that were read so far. */
+static void put_in_set(struct hy_tracker *t, struct hy_read *place,
+		       const struct hy_cell *c)
+{
+	*place = (struct hy_read){c, t->epoch};
+	t->in_set++;
 }
 
 /* Was it among what was read last?  Functions often read a cell again. */
@@ -149,12 +172,13 @@ static bool noted_lately(const struct hy_tracker *t, const struct hy_cell *c)
 static void note(struct hy_tracker *t, struct hy_cell *c)
 {
 	struct hy_list *reads = &t->graph->reads;
+	struct hy_read *place;
 
 	if (t->next != t->end && t->next->input == c) {
 		t->next++;
 		return;
 	}
-	if (noted(t, c))
+	if (noted(t, c, &place))
 		return;
 	if (!hy_list_reserve(t->graph, reads, reads->count + 1)) {
 		t->marks |= TRACK_NO_MEMORY;
@@ -165,6 +189,8 @@ static void note(struct hy_tracker *t, struct hy_cell *c)
 		t->from = reads->count;
 	hy_list_add(reads, c);
 	t->nextra++;
+	if (place)
+		put_in_set(t, place, c);
 }
 
 bool hy_track_quickly(struct hy_tracker *t, struct hy_cell *c)
@@ -199,8 +225,9 @@ static void leave_once(struct hy_tracker *t)
 	t->nextra = 0;
 	for (uint32_t i = 0; i < count; i++) {
 		struct hy_cell *c = extra_of(t)[i];
+		struct hy_read *place;
 
-		if (noted(t, c))
+		if (noted(t, c, &place))
 			hy_let_go(t->graph, c);
 		else
 			extra_of(t)[t->nextra++] = c;
