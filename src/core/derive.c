@@ -811,7 +811,8 @@ make_plain(struct hy_graph *g, struct hy_cell *input, const struct hy_op *op,
 	if (!still_plain(d, input, outcome))
 		return plain_no_more(g, d, outcome, word);
 	store_relaxed(&d->cell.word, word);
-	hy_edge_put_in(g, &d->one, d, input);
+	d->one.owner = d;
+	hy_edge_put_in(g, &d->one, input);
 	store_relaxed(&input->targets, input->targets + 1);
 	if (unlikely(!hy_drain_leave_alone(g)))
 		return plain_with_rest(g, d);

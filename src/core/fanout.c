@@ -20,7 +20,8 @@
 /* A change of state, or of where the value lies: the follower notes it. */
 static void update_follower(struct hy_cell *c, struct hy_edge *e)
 {
-	struct hy_cell *owner = &e->owner->cell;
+	struct hy_derived *d = hy_edge_owner(e);
+	struct hy_cell *owner = &d->cell;
 	uint32_t brought = 0;
 
 	if (owner->flags & F_NARY) {
@@ -29,9 +30,7 @@ static void update_follower(struct hy_cell *c, struct hy_edge *e)
 		if (c->flags & F_UNSPREAD)
 			brought |= c->flags & F_FAILED ? MARK_VALUE | MARK_END
 						       : MARK_END;
-		hy_fan_in_note(e->owner,
-			       (uint32_t)(e - e->owner->fan_in->edges),
-			       brought);
+		hy_fan_in_note(d, (uint32_t)(e - d->fan_in->edges), brought);
 		return;
 	}
 	if (c->flags & F_END_NEW)
@@ -44,7 +43,7 @@ static void update_follower(struct hy_cell *c, struct hy_edge *e)
 /* An operator that decides everything is computed whatever it is touched by. */
 static uint32_t why_for(const struct hy_edge *e, uint32_t why)
 {
-	return e->owner->cell.flags & F_SIGNALS ? F_VALUE_TOUCH : why;
+	return hy_edge_owner(e)->cell.flags & F_SIGNALS ? F_VALUE_TOUCH : why;
 }
 
 /* The last pushed is the first to run: back to front. */
@@ -55,12 +54,13 @@ static void push_backwards(struct hy_graph *g, struct hy_edge *head,
 
 	do {
 		e = e->prev;
-		g->stack[g->nstack++] =
-			(struct hy_eager_entry){&e->owner->cell, g->depth + 1,
-						(uint16_t)why_for(e, why), 0};
+		g->stack[g->nstack++] = (struct hy_eager_entry){
+			&hy_edge_owner(e)->cell, g->depth + 1,
+			(uint16_t)why_for(e, why), 0};
 	} while (e != head);
 }
 
+/* Nobody has to be told more, so none holds an error (F_TELLS). */
 void hy_spread_many(struct hy_graph *g, struct hy_edge *first)
 {
 	struct hy_edge *e = first;
@@ -151,21 +151,25 @@ static NOINLINE void spread_news(struct hy_graph *g, struct hy_cell *c)
 void hy_spread_slowly(struct hy_graph *g, struct hy_cell *c)
 {
 	struct hy_edge *head = c->deps, *e;
-	uint32_t why = F_VALUE_TOUCH;
+	uint32_t why = F_VALUE_TOUCH, told = F_TURNED | F_UNSPREAD;
+	uint32_t mind = c->flags & F_EVENT;
 
 	if (c->flags & F_SLOW_SPREAD) {
 		if (!(c->flags & F_VALUE_NEW))
 			why = 0;
-		for (e = head; e; e = e->next)
+		for (e = head; e; e = e->next) {
 			update_follower(c, e);
-		hy_flags_set(c, 0, F_TURNED | F_UNSPREAD);
+			mind |= hy_edge_owner(e)->cell.flags &
+				(F_SIGNALS | F_ERROR);
+		}
+		hy_flags_set(c, 0, mind ? told : told | F_TELLS);
 	}
 	if (g->depth_first && head) {
 		push_backwards(g, head, why);
 		return;
 	}
 	for (e = head; e; e = e->next)
-		hy_queue_push(&g->queue, e->owner, why_for(e, why));
+		hy_queue_push(&g->queue, hy_edge_owner(e), why_for(e, why));
 }
 
 NOINLINE void hy_returned(struct hy_graph *g, struct hy_sub *s, int r)

@@ -132,7 +132,7 @@ static bool note_targets(struct hy_graph *g, struct notes *notes,
 	if (!notes_init(g, notes, c->targets))
 		return false;
 	for (struct hy_edge *e = c->deps; e; e = e->next)
-		note(notes, &e->owner->cell, e->owner->cell.id);
+		note(notes, hy_edge_owner(e), hy_edge_owner(e)->cell.id);
 	notes->cells = notes->count;
 	for (struct hy_sub *s = c->subs; s; s = s->next)
 		if (!(s->flags & SUB_DEAD))

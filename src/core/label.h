@@ -83,26 +83,36 @@ static inline struct hy_cold *hy_cold_made(struct hy_cell *c)
 
 /* ---- what a cell holds as an error (F_ERROR) ------------------------------ */
 
-/* Where a derived cell has it, which can always fail. */
-static inline struct hy_error **hy_error_place(const struct hy_derived *d)
-{
-	size_t place = (uintptr_t)d % HY_CHUNK_BYTES >> HY_DERIVED_SHIFT;
-
-	return (struct hy_error **)((char *)hy_chunk_of(d) +
-				    HY_DERIVED_ERRORS) +
-	       place;
-}
-
-/* NULL unless F_ERROR is set. */
+/*
+ * A derived cell, which can always fail, has a place for it: that of the owner
+ * of its one edge (hy_edge_owner()).  NULL unless F_ERROR is set.
+ */
 static inline struct hy_error *hy_error_of(const struct hy_cell *c)
 {
 	const struct hy_cold *cold;
+	uintptr_t held;
 
-	if (c->flags & F_DERIVED)
-		return *hy_error_place(
-			container_of(c, struct hy_derived, cell));
+	if (c->flags & F_DERIVED) {
+		held = container_of(c, struct hy_derived, cell)->held;
+		return held & HY_HELD_ERROR
+			       ? (struct hy_error *)(held - HY_HELD_ERROR)
+			       : NULL;
+	}
 	cold = hy_cold_of(c);
 	return cold ? cold->error : NULL;
+}
+
+/* One with one input is not found by its edge as usual; see hy_edge_link(). */
+static inline void hy_error_put_in_derived(struct hy_derived *d,
+					   struct hy_error *error)
+{
+	if (!error) {
+		d->held = (uintptr_t)d;
+		return;
+	}
+	d->held = (uintptr_t)error + HY_HELD_ERROR;
+	if (!(d->cell.flags & F_NARY) && d->one.input)
+		hy_flags_set(d->one.input, F_TELLS, 0);
 }
 
 /* A source must have a cold part, except for NULL. */
@@ -111,7 +121,7 @@ static inline void hy_error_put_in(struct hy_cell *c, struct hy_error *error)
 	struct hy_cold *cold;
 
 	if (c->flags & F_DERIVED) {
-		*hy_error_place(hy_derived_of(c)) = error;
+		hy_error_put_in_derived(hy_derived_of(c), error);
 		return;
 	}
 	cold = hy_cold_of(c);

@@ -22,7 +22,7 @@ bool hy_lazy_reserve(struct hy_graph *g)
 static void park(struct hy_graph *g, struct hy_edge *e, struct hy_derived *d,
 		 struct hy_cell *input)
 {
-	e->owner = d;
+	hy_edge_own(e, d);
 	e->input = input;
 	e->next = e->prev = NULL;
 	g->nedges++;

@@ -196,8 +196,10 @@ void hy_fan_in_begin(struct hy_derived *d, uint32_t i)
 void hy_edge_link(struct hy_graph *g, struct hy_edge *e,
 		  struct hy_derived *owner, struct hy_cell *input)
 {
-	hy_edge_put_in(g, e, owner, input);
-	if (owner->cell.flags & F_SIGNALS && !(owner->op->flags & OP_BLIND))
+	hy_edge_own(e, owner);
+	hy_edge_put_in(g, e, input);
+	if ((owner->cell.flags & F_SIGNALS && !(owner->op->flags & OP_BLIND)) ||
+	    e->held & HY_HELD_ERROR)
 		hy_flags_set(input, F_TELLS, 0);
 	input->refs++;
 	hy_targeted(g, input);
@@ -487,7 +489,8 @@ int hy_link_first(struct hy_graph *g, struct hy_derived *d,
 	for (uint32_t i = 0; i < count; i++) {
 		struct hy_cell *c = cells[i];
 
-		hy_edge_put_in(g, &in->edges[i], d, c);
+		hy_edge_own(&in->edges[i], d);
+		hy_edge_put_in(g, &in->edges[i], c);
 		store_relaxed(&c->targets, c->targets + 1);
 		d->values[i] = hy_value_of(c);
 	}
@@ -616,7 +619,7 @@ static bool raise_targets(struct hy_graph *g, struct raise *r,
 	struct hy_derived *d = hy_derived_of(c);
 
 	for (struct hy_edge *e = c->deps; e; e = e->next)
-		if (!raise_over(g, r, &e->owner->cell, c->height))
+		if (!raise_over(g, r, &hy_edge_owner(e)->cell, c->height))
 			return false;
 	return !d->op->above || d->op->above(d, raise_one_above, &a);
 }

@@ -75,14 +75,19 @@ static inline void hy_news_clear(struct hy_derived *d)
 		hy_news_remove(d, i);
 }
 
+/* The cell may hold an error already. */
+static inline void hy_edge_own(struct hy_edge *e, struct hy_derived *owner)
+{
+	if (likely(!(e->held & HY_HELD_ERROR)))
+		e->owner = owner;
+}
+
 /* Put the edge behind the last in the input's list; nothing else. */
 static inline void hy_edge_put_in(struct hy_graph *g, struct hy_edge *e,
-				  struct hy_derived *owner,
 				  struct hy_cell *input)
 {
 	struct hy_edge *first = input->deps, *last;
 
-	e->owner = owner;
 	e->input = input;
 	e->next = NULL;
 	if (first) {

@@ -218,7 +218,7 @@ static inline const struct hy_edge *some(const struct hy_edge *e)
 static inline void fetch_behind(const struct hy_edge *e)
 {
 	__builtin_prefetch(e->next);
-	__builtin_prefetch(e->owner); /* its cell, of one line */
+	__builtin_prefetch(e->owner); /* its cell, of one line; or its error */
 }
 
 /*

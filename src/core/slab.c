@@ -136,7 +136,7 @@ static void slot_clear(void *slot, enum hy_chunk_kind kind)
 	store_relaxed(&c->deps, NULL);
 	store_relaxed(&c->subs, NULL);
 	if (kind == HY_CHUNK_DERIVED)
-		*hy_error_place(d) = NULL;
+		d->held = 0;
 }
 
 /* So many at once, so that most are there when they are wanted. */

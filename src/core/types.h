@@ -95,7 +95,8 @@ enum hy_flags {
 	F_UNSPREAD = 1 << 16, /* ended, and the derived cells do not know yet */
 	F_VALUE_TOUCH = 1 << 15, /* touched, and not only by an input's end */
 	/* Of cells that are not of the plain kind: */
-	F_TELLS = 1 << 19,   /* a follower notes what it brings: see marks */
+	/* A follower notes what it brings (marks), or may hold an error. */
+	F_TELLS = 1 << 19,
 	F_SIGNALS = 1 << 20, /* its operator does (OP_SIGNALS); F_BLOCKED */
 	F_EVENT = 1 << 21,   /* a stream of events: holds nothing for long */
 	F_MORE = 1 << 22,    /* has more to say, in a wave after this one */
@@ -190,10 +191,13 @@ struct hy_owned {
 	void (*drop)(void *data); /* NULL: the block itself is what counts */
 };
 
-/* `owner` follows `input`. */
+/* `owner` follows `input`; whose it is, hy_edge_owner() tells. */
 struct hy_edge {
 	struct hy_edge *next, *prev; /* in input->deps */
-	struct hy_derived *owner;
+	union {
+		struct hy_derived *owner;
+		uintptr_t held; /* of `one`: see hy_error_of() */
+	};
 	struct hy_cell *input; /* NULL once the owner has let go of it */
 };
 
@@ -245,6 +249,7 @@ struct hy_derived {
 		struct { /* F_NARY */
 			struct hy_fan_in *fan_in;
 			const void **values;  /* kept up to date by spread() */
+			uintptr_t held;	      /* in place of one.held */
 			unsigned char *marks; /* enum hy_mark */
 		};
 	};
@@ -639,30 +644,28 @@ struct hy_chunk {
 #define HY_CHUNK_HEADER 64
 
 /*
- * Of cells: behind the slots lie, of derived ones, what they hold as errors,
- * and the counts of users.  A source has its count one place further back than
- * its slot, for then both kinds find theirs by a shift (hy_users()).
+ * Of cells: behind the slots lie the counts of users.  A source has its count
+ * one place further back than its slot, for then both kinds find theirs by a
+ * shift (hy_users()).
  */
 #define HY_CHUNK_FIT(bytes) ((HY_CHUNK_BYTES - HY_CHUNK_HEADER) / (bytes))
 #define HY_SOURCE_BYTES (sizeof(struct hy_cell) + sizeof(uint32_t))
-#define HY_DERIVED_BYTES                                                       \
-	(sizeof(struct hy_derived) + sizeof(struct hy_error *) +               \
-	 sizeof(uint32_t))
+#define HY_DERIVED_BYTES (sizeof(struct hy_derived) + sizeof(uint32_t))
 #define HY_SOURCE_SHIFT 6
 #define HY_DERIVED_SHIFT 7
 #define HY_SOURCE_USERS                                                        \
 	(HY_CHUNK_HEADER +                                                     \
 	 HY_CHUNK_FIT(HY_SOURCE_BYTES) * sizeof(struct hy_cell) -              \
 	 sizeof(uint32_t))
-#define HY_DERIVED_ERRORS                                                      \
+#define HY_DERIVED_USERS                                                       \
 	(HY_CHUNK_HEADER +                                                     \
 	 HY_CHUNK_FIT(HY_DERIVED_BYTES) * sizeof(struct hy_derived))
-#define HY_DERIVED_USERS                                                       \
-	(HY_DERIVED_ERRORS +                                                   \
-	 HY_CHUNK_FIT(HY_DERIVED_BYTES) * sizeof(struct hy_error *))
 
 _Static_assert(sizeof(struct hy_cell) == 64, "a cell is a cache line");
 _Static_assert(sizeof(struct hy_derived) == 128, "two cache lines");
+_Static_assert(offsetof(struct hy_derived, held) ==
+		       offsetof(struct hy_derived, one.held),
+	       "one place for what any derived cell holds as an error");
 _Static_assert(1 << HY_SOURCE_SHIFT == sizeof(struct hy_cell) &&
 		       HY_CHUNK_HEADER >> HY_SOURCE_SHIFT == 1 &&
 		       1 << HY_DERIVED_SHIFT == sizeof(struct hy_derived) &&
@@ -743,6 +746,20 @@ static inline uint32_t hy_inputs(const struct hy_derived *d)
 static inline struct hy_edge *hy_edges(struct hy_derived *d)
 {
 	return d->cell.flags & F_NARY ? d->fan_in->edges : &d->one;
+}
+
+/*
+ * An edge that lies in its cell need not say so: while that holds an error, it
+ * says where this is, with a bit that no address has.  Then its input has
+ * F_TELLS set; who has seen that it has not may just read `owner`.
+ */
+#define HY_HELD_ERROR 1
+
+static inline struct hy_derived *hy_edge_owner(const struct hy_edge *e)
+{
+	if (unlikely(e->held & HY_HELD_ERROR))
+		return container_of(e, struct hy_derived, one);
+	return e->owner;
 }
 
 static inline const void **hy_fan_in_values(const struct hy_fan_in *in)

@@ -213,9 +213,7 @@ static void heap_cells_sweep(void **state)
 }
 
 #define SOURCE_BYTES (sizeof(struct hy_cell) + sizeof(uint32_t))
-#define DERIVED_BYTES                                                          \
-	(sizeof(struct hy_derived) + sizeof(struct hy_error *) +               \
-	 sizeof(uint32_t))
+#define DERIVED_BYTES (sizeof(struct hy_derived) + sizeof(uint32_t))
 
 /* What an operator of one input keeps goes with its cell. */
 static void state_goes_with_its_cell(void **state)
