@@ -163,14 +163,15 @@ void hy_cut_end(struct hy_graph *g, struct hy_cut *from)
 
 static void sub_release(struct hy_graph *g, struct hy_sub *s)
 {
-	if (!g->freeing)
+	if (likely(!g->freeing))
 		hy_sub_take_out(g, s);
-	if (s->flags & SUB_EXTRA)
+	if (unlikely(s->flags & SUB_EXTRA))
 		hy_extra_done(g, s);
-	hy_sub_drop(g, s);
-	if (!g->freeing && !(s->flags & SUB_APART))
+	if (unlikely(s->drop != NULL)) /* or SUB_OWNS */
+		hy_sub_drop(g, s);
+	if (likely(!g->freeing && !(s->flags & SUB_APART)))
 		hy_cell_put(g, s->cell);
-	hy_slot_free(g, s);
+	hy_slot_push(g, s, HY_CHUNK_SUBSCRIPTION);
 }
 
 HY_FRAME int hy_cell_vanish(struct hy_graph *g, struct hy_cell *c,
@@ -271,24 +272,24 @@ void hy_reap(struct hy_graph *g)
 		 * A drop function may have had cells settle that have yet to
 		 * call their subscribers.
 		 */
-		if (!g->freeing && g->nfired)
+		if (unlikely(g->nfired) && !g->freeing)
 			return;
 		/*
 		 * While drop functions run, another thread may make a cell
 		 * that has to be computed again, and release it: not while it
 		 * is queued.
 		 */
-		if (!g->freeing && hy_queue_used(&g->queue))
+		if (unlikely(hy_queue_used(&g->queue)) && !g->freeing)
 			c = NULL;
 
 		if (s) {
 			g->dead_subs = s->next_dead;
-			if (!g->dead_subs)
+			if (likely(!g->dead_subs))
 				g->dead_subs_end = &g->dead_subs;
 			sub_release(g, s);
 		} else if (c) {
 			g->dead_cells = c->next_dead;
-			if (!g->dead_cells)
+			if (likely(!g->dead_cells))
 				g->dead_cells_end = &g->dead_cells;
 			cell_release(g, c);
 		} else {

@@ -334,16 +334,16 @@ struct hy_sub *hy_subscribe_new(struct hy_graph *g, struct hy_cell *c,
 /* ---- the short way -------------------------------------------------------- */
 
 /* Whoever subscribes to it has to be told something, or it does itself. */
-#define F_NOT_QUIET (F_DEAD | F_ENDED | F_LAZY | F_HOOKS)
+#define F_NOT_QUIET (F_DEAD | F_ENDED | F_LAZY | F_HOOKS | F_VALUE_NEW)
 
 /*
- * Nobody propagates, so the cell has no news; and nothing is to be told or
+ * The cell has no news, though perhaps in a wave; and nothing is to be told or
  * made but the subscription.
  */
 static inline bool subscribes_quietly(struct hy_graph *g,
 				      const struct hy_cell *c)
 {
-	return !unlikely(g->busy & (BUSY_SHARED | BUSY_DRAINING)) &&
+	return !unlikely(g->busy & BUSY_SHARED) &&
 	       !unlikely(c->flags & F_NOT_QUIET) && hy_more_refs(c) &&
 	       !unlikely(g->flags & HYPHAE_HEAP_CELLS) &&
 	       !unlikely(hy_self.scope) &&
@@ -490,6 +490,18 @@ static NOINLINE int unsubscribe(struct hyphae_subscription *handle)
 	return r;
 }
 
+/* In a wave of a graph of one thread: it goes when that is over (I6). */
+static NOINLINE int unsubscribe_busy(struct hyphae_subscription *handle)
+{
+	struct hy_sub *s = hy_sub_of(handle);
+	struct hy_graph *g = load_relaxed(&hy_chunk_of(s)->graph);
+
+	if (unlikely(g->busy & BUSY_SHARED) || unlikely(s->flags))
+		return unsubscribe(handle);
+	hy_sub_end(g, s);
+	return 0;
+}
+
 int hyphae_unsubscribe(struct hyphae_subscription *handle)
 {
 	struct hy_sub *s = hy_sub_of(handle);
@@ -498,8 +510,9 @@ int hyphae_unsubscribe(struct hyphae_subscription *handle)
 	if (unlikely(!s))
 		return unsubscribe(handle);
 	g = load_relaxed(&hy_chunk_of(s)->graph);
-	if (unlikely(g->busy & (BUSY_SHARED | BUSY_DRAINING)) ||
-	    !hy_sub_goes_quietly(s))
+	if (unlikely(g->busy & (BUSY_SHARED | BUSY_DRAINING)))
+		return unsubscribe_busy(handle);
+	if (!hy_sub_goes_quietly(s))
 		return unsubscribe(handle);
 	hy_sub_go(g, s);
 	return 0;
