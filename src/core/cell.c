@@ -171,9 +171,16 @@ int hyphae_cell_unref(struct hyphae_cell *handle)
 {
 	struct hy_cell *c = hy_cell(handle);
 
-	return likely(c && hy_goes_quietly(hy_graph_of(c), c))
-		       ? hy_cell_go(hy_graph_of(c), c)
-		       : unref_slowly(handle);
+	if (unlikely(!c) || !hy_goes_quietly(hy_graph_of(c), c))
+		return unref_slowly(handle);
+	/* And that is the user's? */
+	if (c->flags & F_DERIVED)
+		return likely(*hy_users_of_derived(c)) &&
+				       hy_leaves_quietly(hy_derived_of(c))
+			       ? hy_derived_go(hy_graph_of(c), hy_derived_of(c))
+			       : unref_slowly(handle);
+	return likely(*hy_users_of_source(c)) ? hy_source_go(hy_graph_of(c), c)
+					      : unref_slowly(handle);
 }
 
 struct hyphae_cell *hy_cell_keep(struct hyphae_cell *handle)

@@ -787,9 +787,9 @@ make_plain(struct hy_graph *g, struct hy_cell *input, const struct hy_op *op,
 	   const struct hy_label *label)
 {
 	/* No event, so what it has of F_EQUAL is its type's. */
-	uint32_t flags =
-		F_DERIVED | (type == input->type ? input->flags & F_EQUAL
-						 : hy_type_flags(type));
+	uint32_t flags = F_DERIVED |
+			 (likely(type == input->type) ? input->flags & F_EQUAL
+						      : hy_type_flags(type));
 	struct hy_derived *d =
 		hy_cell_take(g, HY_CHUNK_DERIVED, type, label, flags);
 	struct hy_graph *saved = g->solo.guard;
@@ -804,9 +804,10 @@ make_plain(struct hy_graph *g, struct hy_cell *input, const struct hy_op *op,
 	input->refs++; /* the function may release it */
 	hy_drain_begin_alone(g);
 	g->solo.guard = g;
-	outcome = op == &hy_op_map ? hy_plain_result(((hyphae_map_fn)fn)(
-					     &word, &input->word, ctx))
-				   : op->run(g, d, &word);
+	outcome = likely(op == &hy_op_map)
+			  ? hy_plain_result(((hyphae_map_fn)fn)(
+				    &word, &input->word, ctx))
+			  : op->run(g, d, &word);
 	g->solo.guard = saved;
 	if (!still_plain(d, input, outcome))
 		return plain_no_more(g, d, outcome, word);

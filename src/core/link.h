@@ -90,7 +90,7 @@ static inline void hy_edge_put_in(struct hy_graph *g, struct hy_edge *e,
 
 	e->input = input;
 	e->next = NULL;
-	if (first) {
+	if (unlikely(first != NULL)) {
 		last = first->prev;
 		last->next = e;
 		first->prev = e;

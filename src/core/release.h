@@ -45,11 +45,11 @@ static inline void hy_edge_take_out(struct hy_graph *g, struct hy_edge *e,
 {
 	struct hy_edge *next = e->next, *prev = e->prev;
 
-	if (next)
+	if (unlikely(next != NULL))
 		next->prev = prev;
 	else
 		input->deps->prev = prev; /* e was the tail (I1) */
-	if (input->deps == e)
+	if (likely(input->deps == e))
 		input->deps = next;
 	else
 		prev->next = next;
@@ -99,20 +99,15 @@ static inline bool hy_leaves_quietly(const struct hy_derived *d)
 }
 
 /*
- * The user has the only reference, nobody propagates, and nothing has to be
- * given up but the slot and the place in the input's list.
+ * There is one reference, nobody propagates, and nothing has to be given up
+ * but the slot and, of a derived cell, the place in the input's list.
  */
 static ALWAYS_INLINE bool hy_goes_quietly(const struct hy_graph *g,
-					  struct hy_cell *c)
+					  const struct hy_cell *c)
 {
-	if (unlikely(g->busy & (BUSY_SHARED | BUSY_DRAINING)) ||
-	    unlikely(c->flags & F_LOUD) || unlikely(c->refs != 1) ||
-	    !hy_label_is_shared(hy_label_of(c)))
-		return false;
-	if (c->flags & F_DERIVED)
-		return likely(*hy_users_of_derived(c)) &&
-		       hy_leaves_quietly(hy_derived_of(c));
-	return likely(*hy_users_of_source(c));
+	return !unlikely(g->busy & (BUSY_SHARED | BUSY_DRAINING)) &&
+	       !unlikely(c->flags & F_LOUD) && likely(c->refs == 1) &&
+	       hy_label_is_shared(hy_label_of(c));
 }
 
 /*
@@ -122,23 +117,23 @@ static ALWAYS_INLINE bool hy_goes_quietly(const struct hy_graph *g,
 int hy_cell_vanish(struct hy_graph *g, struct hy_cell *c, const char *op,
 		   uint64_t bytes, enum hy_chunk_kind kind);
 
-/* It goes quietly: let it.  Returns 0. */
-static ALWAYS_INLINE int hy_cell_go(struct hy_graph *g, struct hy_cell *c)
+/* They go quietly: let them.  Both return 0. */
+static ALWAYS_INLINE int hy_source_go(struct hy_graph *g, struct hy_cell *c)
 {
-	struct hy_derived *d = hy_derived_of(c);
-
-	if (c->flags & F_DERIVED) {
-		struct hy_cell *input = d->one.input;
-
-		hy_edge_take_out(g, &d->one, input);
-		/* One by one: they are read so, too. */
-		store_relaxed(&input->targets, input->targets - 1);
-		input->refs--;
-		return hy_cell_vanish(g, c, d->op->name, hy_slot_bytes(true),
-				      HY_CHUNK_DERIVED);
-	}
 	return hy_cell_vanish(g, c, hy_source_name, hy_slot_bytes(false),
 			      HY_CHUNK_SOURCE);
+}
+
+static ALWAYS_INLINE int hy_derived_go(struct hy_graph *g, struct hy_derived *d)
+{
+	struct hy_cell *input = d->one.input;
+
+	hy_edge_take_out(g, &d->one, input);
+	/* One by one: they are read so, too. */
+	store_relaxed(&input->targets, input->targets - 1);
+	input->refs--;
+	return hy_cell_vanish(g, &d->cell, d->op->name, hy_slot_bytes(true),
+			      HY_CHUNK_DERIVED);
 }
 
 /* Take it out of its cell's list. */
