@@ -340,8 +340,6 @@ static NOINLINE int write_busy(struct hy_graph *g, struct hy_cell *c,
 {
 	struct hyphae_cell *handle = hy_handle(c, top, HY_TAG_CELL);
 
-	if (hy_shared(g))
-		return hy_set_shared(g, handle, type, word);
 	return write_otherwise(g, c, handle, type, word);
 }
 
@@ -361,10 +359,13 @@ static ALWAYS_INLINE int write_word(struct hyphae_cell *handle,
 	__asm__("" : "+r"(c));
 	g = hy_graph_of(c);
 	/* `busy` first: the flags of a shared graph's cell need its lock. */
-	if (unlikely(g->busy) || unlikely(c->flags & F_NO_FAST_WRITE))
-		return into_bare_log(g, c, word)
-			       ? 0
-			       : write_busy(g, c, top, type, word);
+	if (unlikely(g->busy) || unlikely(c->flags & F_NO_FAST_WRITE)) {
+		if (into_bare_log(g, c, word))
+			return 0;
+		if (likely(g->busy & BUSY_SHARED))
+			return hy_set_shared(g, c, top, type, word);
+		return write_busy(g, c, top, type, word);
+	}
 	if (hy_watched() || unlikely(g->pass_next == g->pass_end))
 		return write_watched(g, c, type, word);
 	return write_now(g, c, type, word, false);

@@ -378,20 +378,30 @@ int hy_write(struct hy_graph *g, const struct hyphae_cell *handle,
 	return write_and_unlock(g, handle, type, what, word, error);
 }
 
-int hy_set_shared(struct hy_graph *g, const struct hyphae_cell *handle,
+int hy_set_shared(struct hy_graph *g, struct hy_cell *c, uintptr_t top,
 		  const struct hyphae_type *type, uint64_t word)
 {
 	const struct hy_thread *me = &hy_self.thread;
-	struct hy_cell *c;
-	int r;
+	int r, drained;
 
 	hy_lock_enter(&g->lock);
-	c = hy_cell(handle);
-	if (likely(c && !(c->flags & (F_DERIVED | F_ENDED | F_DEAD)) &&
-		   !me->batches && me->guard != g && hy_drain_begin(g))) {
-		r = write_now(g, c, LOG_VALUE, word, NULL);
-		hy_lock_leave(&g->lock);
-		return r;
+	/* It may have been released before the lock was taken. */
+	if (unlikely(hy_id_bits(c) != top ||
+		     c->flags & (F_DERIVED | F_ENDED | F_DEAD) || me->batches ||
+		     me->guard == g || g->drainer))
+		return write_and_unlock(g, hy_handle(c, top, HY_TAG_CELL), type,
+					LOG_VALUE, word, NULL);
+	hy_drain_begin_shared(g);
+	hy_pass_open(g, 0);
+	r = hy_notify(g, c, word, c->type, HYPHAE_VALUE);
+	if (hy_drain_is_done(g)) {
+		g->hop = 0;
+		g->pass_open = false;
+		hy_drain_left_shared(g, NULL);
+	} else {
+		drained = hy_drain_end(g, 1);
+		r = drained ? drained : r;
 	}
-	return write_and_unlock(g, handle, type, LOG_VALUE, word, NULL);
+	hy_lock_leave(&g->lock);
+	return r;
 }

@@ -33,26 +33,37 @@ extern unsigned int hy_hand_over_waves, hy_hand_over_ms;
  */
 int hy_take_over(struct hy_graph *g);
 
+static inline void hy_drain_begin_shared(struct hy_graph *g)
+{
+	g->drainer = &hy_self.thread;
+	hy_self.draining++;
+}
+
 /* Become the drainer; false if there is one.  The lock is held. */
 static inline bool hy_drain_begin(struct hy_graph *g)
 {
 	if (hy_drained(g))
 		return false;
 	if (hy_shared(g)) {
-		g->drainer = &hy_self.thread;
-		hy_self.draining++;
+		hy_drain_begin_shared(g);
 	} else {
 		g->busy |= BUSY_DRAINING;
 	}
 	return true;
 }
 
+static inline void hy_drain_left_shared(struct hy_graph *g,
+					struct hy_thread *heir)
+{
+	g->drainer = heir;
+	hy_self.draining--;
+}
+
 /* No longer: another thread is, or nobody. */
 static inline void hy_drain_left(struct hy_graph *g, struct hy_thread *heir)
 {
 	if (hy_shared(g)) {
-		g->drainer = heir;
-		hy_self.draining--;
+		hy_drain_left_shared(g, heir);
 	} else {
 		g->busy &= ~(uint32_t)BUSY_DRAINING;
 	}
@@ -64,15 +75,21 @@ static inline void hy_drain_gone(struct hy_graph *g)
 	hy_self.draining -= hy_shared(g);
 }
 
+/* Nothing at all is left to do for a drainer. */
+static inline bool hy_drain_is_done(const struct hy_graph *g)
+{
+	return likely(!(g->left || hy_queue_used(&g->queue) || g->inbox.count ||
+			load_acquire(&g->posts) || g->heir || g->waiters ||
+			g->result));
+}
+
 /*
  * Stop being the drainer, if nothing at all is left to do: what hy_drain_end()
  * would do then.  It has served nobody: that only drain() does.
  */
 static inline bool hy_drain_leave(struct hy_graph *g)
 {
-	if (unlikely(g->left || hy_queue_used(&g->queue) || g->inbox.count ||
-		     load_acquire(&g->posts) || g->heir || g->waiters ||
-		     g->result))
+	if (!hy_drain_is_done(g))
 		return false;
 	g->hop = 0;
 	g->pass_open = false;
@@ -133,8 +150,9 @@ int hy_write(struct hy_graph *g, const struct hyphae_cell *handle,
 /*
  * The same of a value in a thread-safe graph; and if nothing stands in the way
  * a wave of it, without a reference: what dies in a wave stays until its end.
+ * Of the handle it gets what that has on top.
  */
-int hy_set_shared(struct hy_graph *g, const struct hyphae_cell *handle,
+int hy_set_shared(struct hy_graph *g, struct hy_cell *c, uintptr_t top,
 		  const struct hyphae_type *type, uint64_t word);
 
 /* Make `idle`: threads wait by the clock that nobody sets. */

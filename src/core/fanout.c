@@ -397,18 +397,36 @@ static inline bool is_plain_locked(struct hy_graph *g, const struct hy_cell *c)
 	       !(c->flags & F_NO_PLAIN_SIGNAL);
 }
 
-static NOINLINE void run_locked(struct hy_graph *g, struct hy_cell *c,
-				struct hy_sub *s, const struct hy_sub *last)
+/* The call of one without marks in a wave of a shared graph. */
+static ALWAYS_INLINE void call_locked(struct hy_graph *g, struct hy_sub *s,
+				      const struct hyphae_signal *signal)
+{
+	/* Read under the lock: it may be ended by another thread meanwhile. */
+	hyphae_subscriber_fn fn = s->fn;
+	void *ctx = s->ctx;
+	int r;
+
+	g->calling = s;
+	hy_lock_leave(&g->lock);
+	r = fn(signal, ctx);
+	hy_lock_enter(&g->lock);
+	hy_turn_over_shared(g);
+	if (unlikely(r))
+		hy_returned(g, s, r);
+}
+
+static inline void run_locked(struct hy_graph *g, struct hy_cell *c,
+			      struct hy_sub *s, const struct hy_sub *last)
 {
 	const struct hyphae_signal *signal =
 		plain_signal(g, c, c->type, hy_value_of(c));
 
 	for (;;) {
 		if (likely(!s->flags))
-			call(g, s, signal, true);
+			call_locked(g, s, signal);
 		else
 			tell_slowly(g, s);
-		if (s == last)
+		if (likely(s == last))
 			break;
 		s = s->next;
 	}
@@ -509,7 +527,7 @@ static NOINLINE void tell_subscribers(struct hy_graph *g, struct hy_cell *c,
 				      struct hy_sub *first,
 				      const struct hy_sub *last)
 {
-	if (is_plain_locked(g, c))
+	if (likely(is_plain_locked(g, c)))
 		run_locked(g, c, first, last);
 	else if (is_plain(g, c, F_NO_PLAIN_SIGNAL))
 		run_plainly(g, c, first, last);

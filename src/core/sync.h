@@ -222,13 +222,17 @@ static inline void hy_turn_mark(struct hy_graph *g, struct hy_sub *s)
 		g->calling = s;
 }
 
+static inline void hy_turn_over_shared(struct hy_graph *g)
+{
+	g->calling = NULL;
+	if (unlikely(g->call_waiters))
+		pthread_cond_broadcast(&g->idle);
+}
+
 static inline void hy_turn_over(struct hy_graph *g)
 {
-	if (hy_shared(g)) {
-		g->calling = NULL;
-		if (unlikely(g->call_waiters))
-			pthread_cond_broadcast(&g->idle);
-	}
+	if (hy_shared(g))
+		hy_turn_over_shared(g);
 }
 
 /* The same with the lock let go of meanwhile. */
