@@ -51,7 +51,8 @@ static ALWAYS_INLINE uint64_t hy_whatever(void)
 {
 	uint64_t x;
 
-	__asm__("" : "=r"(x));
+	/* Volatile: or one is kept for many calls, in a register. */
+	__asm__ volatile("" : "=r"(x));
 	return x;
 }
 

@@ -312,8 +312,12 @@ static inline uint32_t take_marks(struct hy_cell *c, uint32_t marks)
 	return flags;
 }
 
-/* `direct` of the operators that are quick: 1, or what none has. */
-enum { QUICK = 1, QUICK_NONE, QUICK_SLOWLY };
+/*
+ * `direct` of map where operators are quick; else what none has, nor when the
+ * distance from map to combine is added.
+ */
+enum { QUICK = HY_DIRECT_MAP, QUICK_NONE, QUICK_SLOWLY };
+#define TO_COMBINE (HY_DIRECT_COMBINE - HY_DIRECT_MAP)
 
 /* Those whose function may be called without a look at locks. */
 static inline uint32_t quick_of(const struct hy_graph *g)
@@ -332,6 +336,16 @@ static inline struct hy_derived *owner_soon(const struct hy_edge *e)
 	/* Or the compiler waits for what it knows to be the same. */
 	__asm__("" : "+r"(e));
 	return container_of(e, struct hy_derived, one);
+}
+
+static ALWAYS_INLINE struct hy_derived *take_next(struct hy_graph *g,
+						  uint32_t *ret_flags)
+{
+	struct hy_derived *d = hy_queue_pop(&g->queue);
+
+	if (likely(d))
+		*ret_flags = take_marks(&d->cell, F_QUEUED | F_VALUE_TOUCH);
+	return d;
 }
 
 /*
@@ -390,6 +404,13 @@ plain:
 				news = kept_directly(g, d, r, word);
 				goto done;
 			}
+		} else if (load_relaxed(&op->direct) == quick + TO_COMBINE) {
+			r = ((hyphae_combine_fn)d->fn)(
+				&word, d->values, d->fan_in->count, d->ctx);
+			if (unlikely(r)) {
+				news = kept(g, d, hy_plain_result(r), word);
+				goto done;
+			}
 		} else {
 			if (quick == QUICK_SLOWLY) {
 slowly:
@@ -398,7 +419,7 @@ slowly:
 				goto done;
 			}
 			if (op == &hy_op_combine) {
-				r = hy_run_combine(g, d, &word, quick == QUICK);
+				r = hy_run_combine(g, d, &word);
 			} else if (counts_on(d, op)) {
 				word = c->word + 1;
 				goto write;
@@ -423,17 +444,23 @@ write:
 			flags = d->cell.flags | F_VALUE_TOUCH;
 			goto unusual;
 		}
+		/* Several follow, or it has to take its turn. */
 		news = w.changed;
+		if (likely(w.first && !c->subs && how == HY_ON)) {
+			hy_fanout(g, c, w.first, hy_unread(), c->height,
+				  c->type);
+			goto next;
+		}
 done:
 		if (unlikely(how != HY_ON))
 			break;
 		if (likely(news))
 			hy_fire(g, &d->cell);
+next:
 		news = 0;
-		d = hy_queue_pop(&g->queue);
-		if (!d)
+		d = take_next(g, &flags);
+		if (unlikely(!d))
 			break;
-		flags = take_marks(&d->cell, marks);
 	}
 	HY_FRAME_END();
 	return news;

@@ -212,9 +212,8 @@ static inline int hy_run_map(struct hy_graph *g, struct hy_derived *d,
 	return hy_plain_result(r);
 }
 
-/* `alone`: the graph has no lock to let go of. */
 static inline int hy_run_combine(struct hy_graph *g, struct hy_derived *d,
-				 void *out, bool alone)
+				 void *out)
 {
 	hyphae_combine_fn fn = (hyphae_combine_fn)d->fn;
 	const void *one, *const *values = &one;
@@ -227,8 +226,6 @@ static inline int hy_run_combine(struct hy_graph *g, struct hy_derived *d,
 	} else {
 		one = hy_value_of(d->one.input);
 	}
-	if (alone)
-		return hy_plain_result(fn(out, values, count, d->ctx));
 	hy_call_begin(g);
 	r = fn(out, values, count, d->ctx);
 	hy_call_end(g);

@@ -300,6 +300,8 @@ enum hy_op_flags {
 	OP_COUNTS = 2048,
 };
 
+enum hy_direct { HY_DIRECT_MAP = 1, HY_DIRECT_COMBINE = 4 };
+
 /*
  * An operator: its name, and how to compute one cell of it.
  * The rules for `run` stand in derive.h.
@@ -326,9 +328,10 @@ struct hy_op {
 	/* OP_DYNAMIC: the first inputs, which it always has. */
 	uint32_t fixed;
 	/*
-	 * 1: all there is to it is d->fn, of a word and called as that of a
-	 * map: hy_compute() does so itself in a graph without a lock.  But a
-	 * map's returns what the user says, others' what `run` does.
+	 * HY_DIRECT_MAP: all there is to it is d->fn, of a word and called as
+	 * that of a map: hy_compute() does so itself in a graph without a lock.
+	 * But a map's returns what the user says, others' what `run` does.
+	 * HY_DIRECT_COMBINE: likewise as that of combine, of several inputs.
 	 */
 	uint32_t direct;
 	/* The subscriber that calls d->fn, of which tools are told instead. */

@@ -7,10 +7,14 @@
 
 static int run_combine(struct hy_graph *g, struct hy_derived *d, void *out)
 {
-	return hy_run_combine(g, d, out, false);
+	return hy_run_combine(g, d, out);
 }
 
-const struct hy_op hy_op_combine = {.name = "combine", .run = run_combine};
+const struct hy_op hy_op_combine = {
+	.name = "combine", .run = run_combine, .direct = HY_DIRECT_COMBINE};
+/* Of one input, which has no list of values. */
+static const struct hy_op op_combine_one = {.name = "combine",
+					    .run = run_combine};
 
 struct hyphae_cell *hyphae_combine_at(struct hyphae_cell *const *inputs,
 				      size_t count,
@@ -22,6 +26,6 @@ struct hyphae_cell *hyphae_combine_at(struct hyphae_cell *const *inputs,
 		errno = EINVAL;
 		return NULL;
 	}
-	return hy_derive(&hy_op_combine, inputs, count, type,
-			 (void (*)(void))fn, ctx, site);
+	return hy_derive(count == 1 ? &op_combine_one : &hy_op_combine, inputs,
+			 count, type, (void (*)(void))fn, ctx, site);
 }

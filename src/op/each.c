@@ -41,8 +41,10 @@ static int run_tap(struct hy_graph *g, struct hy_derived *d, void *out)
 	return HY_VALUE;
 }
 
-const struct hy_op hy_op_map = {
-	.name = "map", .run = run_map, .flags = OP_STREAM, .direct = 1};
+const struct hy_op hy_op_map = {.name = "map",
+				.run = run_map,
+				.flags = OP_STREAM,
+				.direct = HY_DIRECT_MAP};
 const struct hy_op hy_op_map_boxed = {
 	.name = "map", .run = run_map, .flags = OP_STREAM};
 const struct hy_op hy_op_filter = {

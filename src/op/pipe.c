@@ -239,7 +239,7 @@ static const struct hy_op op_words = {
 	.free = pipe_free,
 	.reset = pipe_reset,
 	.flags = OP_SEES | OP_SHARES | OP_GIVES | OP_STREAM,
-	.direct = 1,
+	.direct = HY_DIRECT_MAP,
 };
 
 static bool makes(const struct hy_stage *s)
