@@ -595,8 +595,9 @@ bool hy_fired_enlarge(struct hy_graph *g, size_t want)
 	if (!fired)
 		return false;
 	g->fired = fired;
+	/* No more than are in use: the rest need not be there yet. */
 	memmove(fired_parts(g), fired + had,
-		had * sizeof(struct hy_fired_part));
+		g->nfired * sizeof(struct hy_fired_part));
 	return true;
 }
 
