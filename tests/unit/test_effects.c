@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Effects: bad input, and every allocation failing. */
+/* Effects: bad input, every allocation failing, and runs inside others. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -203,6 +203,93 @@ static void no_allocation_in_a_steady_state(void **state)
 	}
 }
 
+/* ---- a run inside a run ---------------------------------------------------- */
+
+enum { MANY = 25, MORE = 60 };
+
+struct nest {
+	struct hyphae_cell *outer[MANY], *within[MORE], *inner;
+	int64_t sum;
+};
+
+static int64_t sum_of(struct hyphae_cell *const *cells, int count)
+{
+	int64_t sum = 0, v = 0;
+
+	for (int i = 0; i < count; i++)
+		if (!hyphae_int64_get(cells[i], &v))
+			sum += v;
+	return sum;
+}
+
+static int sum_within(void *ret, void *ctx)
+{
+	*(int64_t *)ret = sum_of(((struct nest *)ctx)->within, MORE);
+	return 0;
+}
+
+/* What was read before another function read more is read again after it. */
+static int sum_around(void *ctx)
+{
+	struct nest *n = ctx;
+	int64_t v = 0;
+
+	n->sum = sum_of(n->outer, MANY);
+	hyphae_int64_get(n->inner, &v);
+	n->sum += v + sum_of(n->outer, MANY);
+	return 0;
+}
+
+static void follows_each_once(void **state)
+{
+	struct hyphae_graph *graph =
+		hyphae_graph_new(HYPHAE_SINGLE_THREAD | HYPHAE_LAZY);
+	struct hyphae_cell_info info;
+	struct nest n;
+
+	(void)state;
+	assert_non_null(graph);
+	for (int i = 0; i < MANY; i++)
+		n.outer[i] = hyphae_int64_new(graph, i);
+	for (int i = 0; i < MORE; i++)
+		n.within[i] = hyphae_int64_new(graph, 1);
+	n.inner = hyphae_computed(graph, &hyphae_int64, sum_within, &n);
+	assert_non_null(n.inner);
+	assert_non_null(hyphae_effect(graph, sum_around, &n));
+	assert_int_equal(n.sum, 2 * 300 + 60);
+	for (int i = 0; i < MANY; i++) {
+		assert_int_equal(hyphae_cell_info(n.outer[i], &info), 0);
+		assert_int_equal(info.targets, 1);
+	}
+	assert_int_equal(hyphae_int64_set(n.outer[7], 8), 0);
+	assert_int_equal(n.sum, 2 * 301 + 60);
+	assert_int_equal(hyphae_int64_set(n.within[7], 2), 0);
+	assert_int_equal(n.sum, 2 * 301 + 61);
+	assert_int_equal(hyphae_graph_free(graph), 0);
+}
+
+/* ---- while somebody watches -------------------------------------------------- */
+
+/* What a watched wave notes of the effect's cell is over when it was called. */
+static void called_watched_and_not(void **state)
+{
+	struct adder a;
+
+	(void)state;
+	begin(&a, HYPHAE_SINGLE_THREAD);
+	start(&a);
+	for (int64_t i = 1; i <= 4; i++) {
+		assert_int_equal(hyphae_pass_begin(), 0);
+		assert_int_equal(hyphae_int64_set(a.c[1], 2 * i), 0);
+		assert_int_equal(hyphae_pass_end(), 0);
+		assert_int_equal(a.sum, 2 * i);
+		assert_int_equal(hyphae_int64_set(a.c[1], 2 * i + 1), 0);
+		assert_int_equal(a.sum, 2 * i + 1);
+	}
+	assert_int_equal(a.runs, 9);
+	end(&a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -210,6 +297,8 @@ int main(void)
 		cmocka_unit_test(making_without_memory),
 		cmocka_unit_test(running_without_memory),
 		cmocka_unit_test(no_allocation_in_a_steady_state),
+		cmocka_unit_test(follows_each_once),
+		cmocka_unit_test(called_watched_and_not),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
