@@ -125,6 +125,8 @@ void hy_fan_in_make_ready(struct hy_graph *g, struct hy_derived *d)
 	struct hy_fan_in *in = (struct hy_fan_in *)(values + READY);
 
 	*in = (struct hy_fan_in){.capacity = READY, .small = 1};
+	for (int i = 0; i < READY; i++)
+		in->edges[i].held = 0; /* see hy_edge_own() */
 	fan_in_take(d, in);
 	memset(d->marks, 0, READY);
 }
