@@ -136,6 +136,28 @@ static void g01_a_cell_that_is_tried_again_tells_once(void **state)
 	assert_int_equal(value(f.nodes[0]->cell), 41);
 }
 
+/*
+ * They wait already when what they follow comes to follow a higher cell; and
+ * before them waits one of the same height that is not concerned.
+ */
+static void g01_followers_that_wait_are_raised(void **state)
+{
+	struct world *w = *state;
+	struct hyphae_cell *s = source(w, 0);
+	struct choice c = {.cells = {source(w, 7), chain(w, s, CHAIN)}};
+	struct hyphae_cell *cell =
+		hyphae_switch_map(s, &hyphae_int64, pick, &c);
+	struct followers f;
+
+	assert_non_null(cell);
+	for (int i = 1; i <= 3; i++)
+		derive(w, plus, s, chain(w, s, i));
+	followers(w, &f, s, keep(w, cell));
+	put(s, 1);
+	assert_told_once(w, &f, 1, "7,12");
+	assert_int_equal(value(f.nodes[0]->cell), 12);
+}
+
 /* What several inners bring in one wave is told one a wave. */
 static void o26_a_new_inner_that_has_to_settle(void **state)
 {
@@ -343,6 +365,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		CASE(g01_a_read_ahead_computes_no_follower),
 		CASE(g01_a_cell_that_is_tried_again_tells_once),
+		CASE(g01_followers_that_wait_are_raised),
 		CASE(o26_a_new_inner_that_has_to_settle),
 		CASE(o26_inners_that_overlap_reuse_places),
 		CASE(w05_switch_map_wakes_after_the_outer_ended),
