@@ -291,12 +291,28 @@ static inline bool counts_on(const struct hy_derived *d, const struct hy_op *op)
 	return op->flags & OP_COUNTS && likely(!d->fan_in->again);
 }
 
+/* What hy_run_map() does in a graph that has a lock. */
+static inline int run_map_locked(struct hy_graph *g, struct hy_derived *d,
+				 uint64_t *ret_word)
+{
+	hyphae_map_fn fn = (hyphae_map_fn)d->fn;
+	const void *input = hy_value_of(d->one.input);
+	int r;
+
+	hy_lock_leave(&g->lock);
+	r = fn(ret_word, input, d->ctx);
+	hy_lock_enter(&g->lock);
+	return likely(!r) ? HY_VALUE : hy_plain_result(r);
+}
+
 /* Not what hy_compute() calls directly. */
 static inline int run_other(struct hy_graph *g, struct hy_derived *d,
 			    uint64_t *ret_word)
 {
 	const struct hy_op *op = d->op;
 
+	if (likely(op == &hy_op_map && hy_shared(g)))
+		return run_map_locked(g, d, ret_word);
 	if (op == &hy_op_map || op == &hy_op_map_boxed)
 		return hy_run_map(g, d, ret_word);
 	if (op->flags & OP_BLIND)
