@@ -341,6 +341,25 @@ static inline uint32_t quick_of(const struct hy_graph *g)
 	return hy_shared(g) ? QUICK_NONE : QUICK;
 }
 
+/* The only target of the cell is a derived one, and nothing else waits. */
+static inline bool goes_straight(const struct hy_graph *g,
+				 const struct hy_cell *c)
+{
+	return likely(c->targets == 1) && likely(!hy_queue_used(&g->queue));
+}
+
+/*
+ * Nothing waits, and with the only subscriber of this cell the wave ends.  That it has news need
+ * not be noted where that one is about to be told.
+ */
+static inline bool is_last(const struct hy_graph *g, const struct hy_cell *c)
+{
+	return likely(c->targets == 1) && likely(c->subs) &&
+	       likely(!g->nfired && !g->again.count) &&
+	       likely(!(c->flags &
+			(F_SLOW_SPREAD | F_NEWS | F_UNSPREAD | F_GATHERED)));
+}
+
 /*
  * Who follows by this edge.  Mostly a cell of one input, whose edge lies in it:
  * the processor may go on with that while it still waits for `owner`.
@@ -354,14 +373,32 @@ static inline struct hy_derived *owner_soon(const struct hy_edge *e)
 	return container_of(e, struct hy_derived, one);
 }
 
+/* What waits first; NULL: nothing, also of what was left to link again. */
 static ALWAYS_INLINE struct hy_derived *take_next(struct hy_graph *g,
 						  uint32_t *ret_flags)
 {
 	struct hy_derived *d = hy_queue_pop(&g->queue);
 
+	if (unlikely(!d) && unlikely(g->again.count) && hy_link_again(g))
+		d = hy_queue_pop(&g->queue);
 	if (likely(d))
 		*ret_flags = take_marks(&d->cell, F_QUEUED | F_VALUE_TOUCH);
 	return d;
+}
+
+static NOINLINE void fire(struct hy_graph *g, struct hy_cell *c)
+{
+	hy_fire(g, c);
+}
+
+/* All cells have settled: subscribers are told. */
+static inline void end_wave(struct hy_graph *g, struct hy_graph *saved)
+{
+	hy_stretch_end(g, saved);
+	if (likely(g->nfired == 1))
+		hy_deliver_one(g);
+	else if (g->nfired)
+		hy_deliver(g);
 }
 
 /*
@@ -374,27 +411,41 @@ static ALWAYS_INLINE struct hy_derived *take_next(struct hy_graph *g,
  *
  * While nobody looks, a cell of the plain kind (a word, all inputs have a
  * value) goes straight down, and back to `plain` with the only one.  `quick` is
- * QUICK_SLOWLY for as long as it takes to come to a cell that is not, so that the
- * others need no test for it.
+ * QUICK_SLOWLY for as long as it takes to come to a cell that is not, and for a
+ * cell that is computed alone, so that the others need no test for it.
+ *
+ * A wave is one call, subscribers included: a call and its return take longer
+ * than what it would be divided into.
  */
-HY_FRAME bool hy_compute(struct hy_graph *g, struct hy_derived *d,
-			 enum hy_how how)
+HY_FRAME bool hy_compute(struct hy_graph *g, struct hy_cell *c, enum hy_how how)
 {
-	static const size_t never = 1;
-	const size_t *waiting = likely(how == HY_ON) ? &g->queue.count : &never;
-	const uint32_t marks =
-		how == HY_EARLY ? F_VALUE_TOUCH : F_QUEUED | F_VALUE_TOUCH;
-	uint32_t quick = quick_of(g);
-	uint32_t flags = take_marks(&d->cell, marks);
-	uint64_t news;
+	struct hy_derived *d = hy_derived_of(c);
+	struct hy_graph *saved = NULL;
+	uint32_t quick = quick_of(g), flags;
+	uint64_t word;
+	bool news;
+	struct hy_written w;
+	const struct hy_op *op;
+	int r;
 
+	if (likely(how >= HY_ON)) {
+		saved = hy_stretch_begin(g, true);
+		if (!c)
+			goto next;
+	} else {
+		quick = QUICK_SLOWLY; /* the others need not ask for `how` */
+	}
+	if (likely(how == HY_FIRE)) {
+		w.first = c->deps;
+		if (likely(w.first) && goes_straight(g, c) &&
+		    likely(!(c->flags & (F_SLOW_SPREAD | F_NEWS))))
+			goto straight;
+		hy_fire(g, c);
+		goto next;
+	}
+	flags = take_marks(c, how == HY_EARLY ? F_VALUE_TOUCH
+					      : F_QUEUED | F_VALUE_TOUCH);
 	for (;;) {
-		struct hy_cell *c;
-		const struct hy_op *op;
-		struct hy_written w;
-		uint64_t word;
-		int r;
-
 		if (unlikely((flags & F_PLAINLY) != F_VALUE_TOUCH)) {
 unusual:
 			if (tracks_plainly(d->op, flags))
@@ -430,7 +481,8 @@ plain:
 		} else {
 			if (quick == QUICK_SLOWLY) {
 slowly:
-				quick = quick_of(g);
+				if (likely(how >= HY_ON))
+					quick = quick_of(g);
 				news = compute_slowly(g, d);
 				goto done;
 			}
@@ -449,7 +501,8 @@ slowly:
 		}
 write:
 		w = hy_write_value(g, c, word, c->type);
-		if (likely(w.first && c->targets == 1 && !*waiting)) {
+		if (likely(w.first) && likely(goes_straight(g, c))) {
+straight:
 			__asm__("" : "+r"(c));
 			d = owner_soon(w.first);
 			hy_fanout(g, c, NULL, hy_unread(), c->height, c->type);
@@ -461,25 +514,36 @@ write:
 			goto unusual;
 		}
 		/* Several follow, or it has to take its turn. */
-		news = w.changed;
-		if (likely(w.first && !c->subs && how == HY_ON)) {
+		if (likely(w.first) && likely(!c->subs)) {
 			hy_fanout(g, c, w.first, hy_unread(), c->height,
 				  c->type);
 			goto next;
 		}
+		if (unlikely(!w.changed))
+			goto next;
+		if (unlikely(!hy_queue_used(&g->queue)) && is_last(g, c)) {
+			hy_stretch_end(g, saved);
+			hy_fanout_subs(g, c, c->height, c->subs, c->subs->prev);
+			HY_FRAME_END();
+			return false;
+		}
+		hy_fire(g, c);
+		goto next;
 done:
-		if (unlikely(how != HY_ON))
-			break;
-		if (likely(news))
-			hy_fire(g, &d->cell);
+		if (unlikely(how < HY_ON)) {
+			HY_FRAME_END();
+			return news;
+		}
+		if (news)
+			fire(g, &d->cell);
 next:
-		news = 0;
 		d = take_next(g, &flags);
 		if (unlikely(!d))
 			break;
 	}
+	end_wave(g, saved);
 	HY_FRAME_END();
-	return news;
+	return false;
 }
 
 /* ---- the first computation ---------------------------------------------- */

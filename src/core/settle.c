@@ -178,7 +178,7 @@ static bool runs(const struct hy_graph *g, const struct hy_cell *c)
 
 static void compute(struct settle *s, struct hy_cell *c)
 {
-	if (!hy_compute(s->g, hy_derived_of(c), HY_EARLY))
+	if (!hy_compute(s->g, c, HY_EARLY))
 		return;
 	hy_fire(s->g, c);
 	s->g->left = true; /* no wave may be under way */

@@ -10,66 +10,16 @@
 #include "core/release.h"
 #include "core/watch.h"
 
-static ALWAYS_INLINE void wave(struct hy_graph *g, struct hy_derived *d)
-{
-	struct hy_graph *saved = hy_stretch_begin(g, true);
-
-	if (likely(d))
-		hy_compute(g, d, HY_ON);
-	while (unlikely(g->again.count) && hy_link_again(g))
-		hy_compute(g, hy_queue_pop(&g->queue), HY_ON);
-	hy_stretch_end(g, saved);
-	if (likely(g->nfired == 1))
-		hy_deliver_one(g);
-	else if (g->nfired)
-		hy_deliver(g);
-}
-
 void hy_wave(struct hy_graph *g)
 {
-	wave(g, hy_queue_pop(&g->queue));
+	hy_compute(g, NULL, HY_ON);
 }
 
-/* It was computed, and has more to tell than that, or others to be told. */
-static NOINLINE void fire_in_wave(struct hy_graph *g, struct hy_cell *c)
-{
-	hy_fire(g, c);
-	hy_wave(g);
-}
-
-static NOINLINE void wave_with_rest(struct hy_graph *g, struct hy_derived *d)
-{
-	hy_queue_push(&g->queue, d, F_VALUE_TOUCH);
-	hy_wave(g);
-}
-
-/*
- * Of an effect's cell, which was touched and is not queued.  Nothing but its
- * subscriber follows it, and to count is no function of the user's; so where
- * nothing else is left to do, it is called at once, as that of a source is.
- */
-static inline void wave_of_effect(struct hy_graph *g, struct hy_derived *d)
-{
-	struct hy_cell *c = &d->cell;
-	struct hy_sub *s = c->subs;
-
-	if (unlikely(g->left)) {
-		wave_with_rest(g, d);
-		return;
-	}
-	if (unlikely(!hy_compute(g, d, HY_ONE)))
-		return;
-	if (unlikely(c->flags & (F_NEWS | F_TURNED | F_UNSPREAD)) ||
-	    unlikely(!s) || unlikely(s->next) || unlikely(c->deps))
-		fire_in_wave(g, c);
-	else
-		hy_fanout_to(g, c, c->height, s, s, c->type);
-}
-
+/* Of one cell to begin with, which is not queued. */
 void hy_wave_of(struct hy_graph *g, struct hy_derived *d)
 {
 	hy_flags_set(&d->cell, F_VALUE_TOUCH, 0);
-	wave_of_effect(g, d);
+	hy_compute(g, &d->cell, HY_ON);
 }
 
 /* The greatest height of those that still have more to say; 0: none. */
@@ -131,8 +81,7 @@ static void eager_fire(struct hy_graph *g, struct hy_cell *c, uint32_t depth)
 static bool eager_compute(struct hy_graph *g, struct hy_cell *c, uint32_t why)
 {
 	hy_flags_set(c, why, 0);
-	return hy_compute(g, hy_derived_of(c),
-			  c->flags & F_QUEUED ? HY_EARLY : HY_ONE);
+	return hy_compute(g, c, c->flags & F_QUEUED ? HY_EARLY : HY_ONE);
 }
 
 static NOINLINE void eager_run(struct hy_graph *g, struct hy_cell *source)
@@ -165,49 +114,6 @@ static NOINLINE void eager_run(struct hy_graph *g, struct hy_cell *source)
 }
 
 /* ---- notify --------------------------------------------------------------- */
-
-/*
- * Nothing but one follower is to be told, which need not be queued: nothing
- * else waits.
- */
-static inline bool has_one(const struct hy_graph *g, const struct hy_cell *c)
-{
-	return likely(c->targets == 1 && c->deps) &&
-	       likely(!hy_queue_used(&g->queue)) &&
-	       likely(!(c->flags & (F_SLOW_SPREAD | F_NEWS))) &&
-	       likely(!(g->flags & HYPHAE_EAGER));
-}
-
-static NOINLINE void start_one(struct hy_graph *g, struct hy_cell *c)
-{
-	struct hy_derived *d = c->deps->owner;
-
-	hy_fanout(g, c, NULL, hy_unread(), c->height, c->type);
-	hy_flags_set(&d->cell, F_VALUE_TOUCH, 0);
-	if (unlikely(d->cell.flags & F_SIGNALS) && d->op->flags & OP_COUNTS)
-		wave_of_effect(g, d);
-	else
-		wave(g, d);
-}
-
-static NOINLINE void start_many(struct hy_graph *g, struct hy_cell *c)
-{
-	if (g->flags & HYPHAE_EAGER && c->deps) {
-		eager_run(g, c);
-	} else {
-		hy_fire(g, c);
-		wave(g, hy_queue_pop(&g->queue));
-	}
-}
-
-/* Of this cell. */
-static inline void start_wave(struct hy_graph *g, struct hy_cell *c)
-{
-	if (has_one(g, c))
-		start_one(g, c);
-	else
-		start_many(g, c);
-}
 
 /*
  * Its subscribers can see each other, it changed more than its value, or its
@@ -248,8 +154,10 @@ static inline void notified(struct hy_graph *g, struct hy_cell *c)
 		return;
 	if (likely(!c->deps && c->subs))
 		fire_alone(g, c);
+	else if (unlikely(g->flags & HYPHAE_EAGER) && c->deps)
+		eager_run(g, c);
 	else
-		start_wave(g, c);
+		hy_compute(g, c, HY_FIRE);
 }
 
 /* Somebody watches, or it is an end. */

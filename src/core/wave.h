@@ -43,13 +43,15 @@ struct hy_written hy_write_value(struct hy_graph *g, struct hy_cell *c,
 				 uint64_t word, const struct hyphae_type *type);
 
 /*
- * Compute a cell.  HY_ON: let it fire if it changed, and go on with what
- * waits in the queue.  Else: returns whether it changed.  HY_EARLY: before its
- * turn; it stays in the queue, where nothing is done when it is come across
- * unless it was touched again.
+ * Compute a derived cell.  HY_ONE: returns whether it changed.  HY_EARLY: the
+ * same, before its turn; it stays in the queue, where nothing is done when it
+ * is come across unless it was touched again.
+ * HY_ON: compute it (NULL: what the queue holds first), let it fire if it
+ * changed, go on with what waits in the queue, and tell the subscribers: a wave.
+ * HY_FIRE: a wave that begins with a source that has changed.
  */
-enum hy_how { HY_ONE, HY_ON, HY_EARLY };
-bool hy_compute(struct hy_graph *g, struct hy_derived *d, enum hy_how how);
+enum hy_how { HY_ONE, HY_EARLY, HY_ON, HY_FIRE };
+bool hy_compute(struct hy_graph *g, struct hy_cell *c, enum hy_how how);
 
 /* It is in the queue, and not because it was computed early. */
 static inline bool hy_waits(const struct hy_cell *c)
