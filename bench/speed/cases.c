@@ -5,10 +5,8 @@
 #include <string.h>
 
 static const struct speed_group *const groups[] = {
-	&speed_basic,
-	&speed_layers,
-	&speed_dynamic,
-	&speed_scale,
+	&speed_machine, &speed_basic, &speed_layers,
+	&speed_dynamic, &speed_scale,
 };
 
 const struct speed_case *speed_case_at(size_t i)

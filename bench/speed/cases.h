@@ -44,6 +44,7 @@ struct speed_group {
 	size_t count;
 };
 
+extern const struct speed_group speed_machine; /* machine.c */
 extern const struct speed_group speed_basic;   /* basic.c */
 extern const struct speed_group speed_layers;  /* layers.c */
 extern const struct speed_group speed_dynamic; /* dynamic.c */
