@@ -164,13 +164,17 @@ const char *bpf_forbidden(void)
 	return why;
 }
 
+unsigned long test_number(const char *variable, unsigned long otherwise)
+{
+	const char *text = getenv(variable);
+
+	return text && *text ? strtoul(text, NULL, 0) : otherwise;
+}
+
 unsigned long long test_seed(unsigned long long otherwise)
 {
-	const char *text = getenv("SEED");
-	unsigned long long seed = otherwise;
+	unsigned long long seed = test_number("SEED", otherwise);
 
-	if (text && *text)
-		seed = strtoull(text, NULL, 0);
 	printf("SEED=%llu\n", seed);
 	return seed;
 }

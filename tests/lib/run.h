@@ -141,6 +141,9 @@ const char *bpf_forbidden(void);
 
 /* ---- numbers ------------------------------------------------------------ */
 
+/* $variable; one that is empty counts as one that is not set. */
+unsigned long test_number(const char *variable, unsigned long otherwise);
+
 /* $SEED, or `otherwise`; printed, so that a failure can be repeated. */
 unsigned long long test_seed(unsigned long long otherwise);
 

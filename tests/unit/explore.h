@@ -32,6 +32,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tests/lib/run.h"
+
 #define EXPLORE_THREADS 4
 #define EXPLORE_CHOICES 512
 #define EXPLORE_STEPS 20000 /* of one schedule: more is a livelock */
@@ -438,10 +440,12 @@ static const char *explore_all(const struct explore_scenario *scenario)
 
 	explore.name = scenario->name;
 	explore.length = 0;
+	if (given && !*given)
+		given = NULL;
 	if (given && !explore_given(given))
 		return NULL;
 	explore.bound =
-		getenv("BOUND") ? atoi(getenv("BOUND")) : scenario->preemptions;
+		(int)test_number("BOUND", (unsigned long)scenario->preemptions);
 	explore.count = 0;
 	while (explore.count < EXPLORE_THREADS &&
 	       scenario->threads[explore.count])

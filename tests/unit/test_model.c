@@ -29,6 +29,7 @@
 #include <hyphae/hyphae.h>
 
 #include "four_graphs.h"
+#include "tests/lib/run.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define DEFAULT_STEPS 100000
@@ -1174,17 +1175,10 @@ static void end_program(void)
 	assert_int_equal(hyphae_graph_free(graph), 0);
 }
 
-static unsigned long from_environment(const char *name, unsigned long otherwise)
-{
-	const char *text = getenv(name);
-
-	return text ? strtoul(text, NULL, 0) : otherwise;
-}
-
 static void run_programs(unsigned int flags)
 {
-	unsigned long first = from_environment("SEED", 1);
-	unsigned long steps = from_environment("STEPS", DEFAULT_STEPS) / 4;
+	unsigned long first = test_number("SEED", 1);
+	unsigned long steps = test_number("STEPS", DEFAULT_STEPS) / 4;
 	unsigned long done;
 	int i;
 

@@ -789,8 +789,7 @@ static void end_program(void)
 
 static void run_programs(unsigned int flags)
 {
-	const char *text = getenv("STEPS");
-	unsigned long steps = text ? strtoul(text, NULL, 0) : DEFAULT_STEPS;
+	unsigned long steps = test_number("STEPS", DEFAULT_STEPS);
 	unsigned long long first = test_seed(1);
 
 	for (unsigned long done = 0; done < steps / 4;

@@ -23,6 +23,7 @@
 
 #include "model_effect_library.h"
 #include "model_effect_model.h"
+#include "tests/lib/run.h"
 
 /* A batch: both sources, and perhaps the end of one. */
 static void batch(void)
@@ -330,17 +331,10 @@ static void program(unsigned int flags)
 	assert_int_equal(hyphae_graph_free(graph), 0);
 }
 
-static unsigned long from_environment(const char *name, unsigned long otherwise)
-{
-	const char *text = getenv(name);
-
-	return text ? strtoul(text, NULL, 10) : otherwise;
-}
-
 static void programs(unsigned int flags)
 {
-	unsigned long steps = from_environment("STEPS", DEFAULT_STEPS), done;
-	uint64_t first = from_environment("SEED", 1);
+	unsigned long steps = test_number("STEPS", DEFAULT_STEPS), done;
+	uint64_t first = test_number("SEED", 1);
 
 	for (done = 0; done < steps; done += STEPS_A_PROGRAM) {
 		seed = first + done / STEPS_A_PROGRAM;

@@ -291,9 +291,8 @@ int main(void)
 		cmocka_unit_test(chaos),
 		cmocka_unit_test(chaos_without_memory),
 	};
-	const char *text = getenv("DEEDS");
 
 	seed = test_seed(1);
-	deeds_each = text && *text ? strtoul(text, NULL, 0) : DEFAULT_DEEDS;
+	deeds_each = test_number("DEEDS", DEFAULT_DEEDS);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -491,10 +491,9 @@ static void run_round(uint64_t seed, unsigned int flags, int count)
 
 static void run(int count, unsigned int flags)
 {
-	const char *text = getenv("STEPS");
 	uint64_t seed = test_seed(1);
 
-	steps = text ? strtoul(text, NULL, 0) : DEFAULT_STEPS;
+	steps = test_number("STEPS", DEFAULT_STEPS);
 	for (unsigned int i = 0; i < ROUNDS; i++) {
 		watch("thread dynamic");
 		run_round(seed + i, flags, count);

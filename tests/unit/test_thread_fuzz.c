@@ -32,6 +32,7 @@
 
 #include "base/alloc.h"
 #include "core/probe.h"
+#include "tests/lib/run.h"
 
 /*
  * TSan sees that the place of a stale handle is used again, also where only a
@@ -668,19 +669,11 @@ static void run_round(uint64_t seed, unsigned int kind, unsigned int threads)
 	assert_int_equal(hy_alloc_live(), live);
 }
 
-static unsigned long from_environment(const char *variable,
-				      unsigned long otherwise)
-{
-	const char *text = getenv(variable);
-
-	return text && *text ? strtoul(text, NULL, 0) : otherwise;
-}
-
 static void run(unsigned int threads)
 {
-	unsigned long seed = from_environment("SEED", 1), i;
+	unsigned long seed = test_number("SEED", 1), i;
 
-	steps = from_environment("STEPS", DEFAULT_STEPS);
+	steps = test_number("STEPS", DEFAULT_STEPS);
 	for (i = 0; i < ROUNDS; i++)
 		run_round(seed + i, (unsigned int)(seed + i) % 16 | ALWAYS,
 			  threads);

@@ -28,6 +28,8 @@
 
 #include <hyphae/hyphae.h>
 
+#include "tests/lib/run.h"
+
 #if defined(__SANITIZE_THREAD__)
 #define DEFAULT_STEPS 1500
 #elif defined(__SANITIZE_ADDRESS__)
@@ -518,13 +520,6 @@ static void tear_down(void)
 	assert_int_equal(hyphae_graph_free(graph), 0);
 }
 
-static unsigned long from_environment(const char *name, unsigned long otherwise)
-{
-	const char *text = getenv(name);
-
-	return text ? strtoul(text, NULL, 0) : otherwise;
-}
-
 static void run_threads(unsigned long seed)
 {
 	unsigned int i;
@@ -543,10 +538,10 @@ static void run_threads(unsigned long seed)
 
 static void run(unsigned int flags)
 {
-	unsigned long seed = from_environment("SEED", 1);
+	unsigned long seed = test_number("SEED", 1);
 	unsigned long round;
 
-	steps = from_environment("STEPS", DEFAULT_STEPS);
+	steps = test_number("STEPS", DEFAULT_STEPS);
 	for (round = 0; round < ROUNDS; round++, seed++) {
 		print_message("SEED=%lu STEPS=%lu\n", seed, steps);
 		signal(SIGALRM, bark);
