@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One derived cell, computed once. */
+/* Derived cells, each computed once; and a wave, which is one call. */
 #include "core/derive.h"
 #include "core/fanout.h"
 #include "core/probe.h"
@@ -349,8 +349,8 @@ static inline bool goes_straight(const struct hy_graph *g,
 }
 
 /*
- * Nothing waits, and with the only subscriber of this cell the wave ends.  That it has news need
- * not be noted where that one is about to be told.
+ * Nothing waits, and with the only subscriber of this cell the wave ends.  That
+ * it has news need not be noted where that one is about to be told.
  */
 static inline bool is_last(const struct hy_graph *g, const struct hy_cell *c)
 {

@@ -30,7 +30,7 @@ struct hy_sub *hy_subscribe_new(struct hy_graph *g, struct hy_cell *c,
 				void (*drop)(void *ctx),
 				void (*cleanup)(void *ctx));
 
-/* The same, of a slot, an id and room that are there (hy_sub_ready()). */
+/* The same, of a slot, an id and room that are there (hy_hidden_ready()). */
 struct hy_sub *hy_subscribe_ready(struct hy_graph *g, struct hy_cell *c,
 				  hyphae_subscriber_fn fn, void *ctx);
 

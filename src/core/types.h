@@ -25,11 +25,11 @@
  *      `dead_cells` and `dead_subs`.
  *  I7  No wave allocates: room for it is made when cells and subscriptions
  *      are (the queue for the greatest height, `fired` for every subscribed
- *      cell and a retry of it, the eager stack for every edge and cell, two boxes for every
- *      derived cell of a boxed type).  Where others keep a cell's boxes, as a
- *      filter below it, a reader, or a subscription that is paused and has to
- *      know the previous value does, the next value needs a new one, and
- *      without memory the cell holds -ENOMEM.
+ *      cell and a retry of it, the eager stack for every edge and cell, two
+ *      boxes for every derived cell of a boxed type).  Where others keep a
+ *      cell's boxes, as a filter below it, a reader, or a subscription that is
+ *      paused and has to know the previous value does, the next value needs a
+ *      new one, and without memory the cell holds -ENOMEM.
  */
 #ifndef HY_TYPES_H
 #define HY_TYPES_H

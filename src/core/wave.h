@@ -4,9 +4,8 @@
  *
  *	hy_notify       a source is told a signal
  *	  hy_write_value    compared, and if it differs stored
- *	  wave
- *	    hy_compute      each touched cell once, lowest height first
- *	      hy_write_value
+ *	  hy_compute        a wave: each touched cell once, lowest height first
+ *	    hy_write_value
  *	    hy_fanout       a changed cell tells its targets: derived cells are
  *	                    queued at once; subscribers are called when all
  *	                    cells have settled, in order of subscription
