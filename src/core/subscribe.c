@@ -490,12 +490,13 @@ static NOINLINE int unsubscribe(struct hyphae_subscription *handle)
 	return r;
 }
 
-/* In a wave of a graph of one thread: it goes when that is over (I6). */
-static NOINLINE int unsubscribe_busy(struct hyphae_subscription *handle)
+/*
+ * In a wave of a graph of one thread: it goes when that is over (I6).  In a
+ * thread-safe one it may be gone by now, and is looked up with the lock.
+ */
+static NOINLINE int unsubscribe_busy(struct hy_graph *g, struct hy_sub *s,
+				     struct hyphae_subscription *handle)
 {
-	struct hy_sub *s = hy_sub_of(handle);
-	struct hy_graph *g = load_relaxed(&hy_chunk_of(s)->graph);
-
 	if (unlikely(g->busy & BUSY_SHARED) || unlikely(s->flags))
 		return unsubscribe(handle);
 	hy_sub_end(g, s);
@@ -511,7 +512,7 @@ int hyphae_unsubscribe(struct hyphae_subscription *handle)
 		return unsubscribe(handle);
 	g = load_relaxed(&hy_chunk_of(s)->graph);
 	if (unlikely(g->busy & (BUSY_SHARED | BUSY_DRAINING)))
-		return unsubscribe_busy(handle);
+		return unsubscribe_busy(g, s, handle);
 	if (!hy_sub_goes_quietly(s))
 		return unsubscribe(handle);
 	hy_sub_go(g, s);

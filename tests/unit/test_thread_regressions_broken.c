@@ -12,6 +12,7 @@
 #include <cmocka.h>
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -199,11 +200,90 @@ static void inputs_that_are_released_meanwhile(void **state)
 	end_graph(stale.graph, 0, 0);
 }
 
+/* ---- and subscriptions --------------------------------------------------------- */
+
+#ifdef __SANITIZE_THREAD__
+#define END_ROUNDS 2000
+#else
+#define END_ROUNDS 20000
+#endif
+
+static struct ends {
+	_Atomic(struct hyphae_subscription *) shown;
+	atomic_int ended, stale;
+} ends;
+
+static int never_called(const struct hyphae_signal *signal, void *ctx)
+{
+	(void)signal;
+	(void)ctx;
+	return 0;
+}
+
+static void end_one(struct hyphae_subscription *subscription)
+{
+	int r = hyphae_unsubscribe(subscription);
+
+	atomic_fetch_add(r ? &ends.stale : &ends.ended, !r || r == -ESTALE);
+}
+
+/* Look again at once, for the other thread does at the same moment. */
+static void look_again(unsigned int *looks)
+{
+	if (++*looks % 4096 == 0)
+		sched_yield();
+}
+
+static void *end_what_is_shown(void *ctx)
+{
+	struct hyphae_subscription *last = NULL, *shown;
+	unsigned int looks = 0;
+
+	(void)ctx;
+	for (int i = 0; i < END_ROUNDS; i++) {
+		while ((shown = atomic_load(&ends.shown)) == last)
+			look_again(&looks);
+		end_one(shown);
+		last = shown;
+	}
+	return NULL;
+}
+
+/* Who looked a subscription up twice followed NULL when it went in between. */
+static void subscriptions_that_two_threads_end(void **state)
+{
+	struct hyphae_graph *graph = hyphae_graph_new(0);
+	struct hyphae_cell *cell = hyphae_event_new(graph, &hyphae_int64);
+	struct hyphae_subscription *subscription;
+	unsigned int looks = 0;
+	pthread_t other;
+
+	(void)state;
+	WATCH();
+	memset(&ends, 0, sizeof(ends));
+	start(&other, end_what_is_shown, NULL);
+	for (int i = 0; i < END_ROUNDS; i++) {
+		subscription = hyphae_subscribe(cell, never_called, NULL);
+		atomic_store(&ends.shown, subscription);
+		for (int n = i % 200; n > 0; n--)
+			atomic_load(&ends.shown);
+		end_one(subscription);
+		while (ends.ended + ends.stale != 2 * (i + 1))
+			look_again(&looks);
+	}
+	join(other);
+	assert_int_equal(ends.ended, END_ROUNDS);
+	assert_int_equal(ends.stale, END_ROUNDS);
+	assert_int_equal(hyphae_cell_unref(cell), 0);
+	end_graph(graph, 0, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(timer_fired_into_a_wave_of_another_thread),
 		cmocka_unit_test(inputs_that_are_released_meanwhile),
+		cmocka_unit_test(subscriptions_that_two_threads_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
