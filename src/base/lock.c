@@ -183,18 +183,22 @@ static void wait_until_left(const struct hy_seat *seat,
 	}
 }
 
-/* Look for so long; false as soon as it has become another. */
+/*
+ * Look for so long, and not for ever where a clock is made to stand still;
+ * false as soon as it has become another.
+ */
 static bool stays(const struct hy_lock *lock, const struct hy_seat *favourite,
 		  int64_t ns)
 {
 	const int64_t start = now_ns();
+	int looks = 0;
 
 	do {
 		for (int i = 0; i < PAUSES; i++)
 			relax();
 		if (load_acquire(&lock->favourite) != favourite)
 			return false;
-	} while (now_ns() - start < ns);
+	} while (++looks < LOOKS && now_ns() - start < ns);
 	return true;
 }
 

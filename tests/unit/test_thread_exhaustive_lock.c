@@ -203,9 +203,9 @@ static void time_passes(void)
 #define nanosleep(t, r) ((void)(t), time_passes())
 #define pthread_setcancelstate(s, o) ((void)(o))
 
-/* A look and the time for it is over. */
-static long looked;
-#define clock_gettime(id, t) ((t)->tv_sec = 0, (t)->tv_nsec = looked += 10000)
+/* A look and the time for it is over; or it never is. */
+static long looked, tick;
+#define clock_gettime(id, t) ((t)->tv_sec = 0, (t)->tv_nsec = looked += tick)
 
 #define LOOKS 1
 #define PAUSES 0
@@ -230,6 +230,7 @@ static void begin_with(int allowed)
 	inside = other_inside = entered = 0;
 	refused = said = false;
 	fences = allowed;
+	tick = 10000;
 }
 
 static void begin(void)
@@ -263,6 +264,12 @@ static void begin_favoured(void)
 	begin();
 	seats[0].taken = 1;
 	lock.favourite = &seats[0];
+}
+
+static void begin_standing_still(void)
+{
+	begin_favoured();
+	tick = 0;
 }
 
 /* A thread as if it were new, which threads of the scheduler are not. */
@@ -439,6 +446,11 @@ static const struct explore_scenario scenarios[] = {
 	{"an answer too late",
 	 TWO + 1,
 	 begin_favoured,
+	 {enter_2_favoured, enter_3},
+	 end_5},
+	{"a clock that stands still",
+	 TWO,
+	 begin_standing_still,
 	 {enter_2_favoured, enter_3},
 	 end_5},
 };
