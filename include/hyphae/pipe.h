@@ -18,13 +18,13 @@
  *
  * What it costs: 88 bytes a stage, and of a boxed type that is neither the
  * first nor the last in the pipe two boxes, one more for each stage behind that
- * hands its values on, and one more for a scan.  A cell instead takes 140 bytes,
- * of a boxed type 212 and two boxes.  If all stages are maps and filters of
+ * hands its values on, and one more for a scan.  A cell instead takes 132 bytes,
+ * of a boxed type 204 and two boxes.  If all stages are maps and filters of
  * values in no box, whose types have no function to compare, a set runs 21
- * instructions a stage, function and all, where a cell has 64 (and 96 in a graph
+ * instructions a stage, function and all, where a cell has 65 (and 104 in a graph
  * that threads share; x86-64, gcc 12 -O2); the pipe itself is a cell that costs
- * 23 more than another.  Other pipes cost 85 more, and such a stage of theirs 39
- * (103 if shared).  So one pays from two stages on, and these from six.
+ * 22 more than another.  Other pipes cost 85 more, and such a stage of theirs 39
+ * (59 if shared).  So one pays from two stages on, and these from six.
  *
  * (Two differences.  When a take has ended the pipe, of cells those before it
  * are let go of when the propagation is over, and until then functions of
