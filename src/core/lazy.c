@@ -92,6 +92,20 @@ static int wake_edges(struct hy_graph *g, struct hy_derived *d)
 	return 0;
 }
 
+/*
+ * Whoever reads it tries again, and is computed again when it is told: so the
+ * same is told once, by an event too.
+ */
+static void could_not_wake(struct hy_graph *g, struct hy_cell *c, int r)
+{
+	if (!(c->flags & F_EVENT) || !(c->flags & F_ERROR))
+		hy_set_failure(g, c, r);
+	if (c->flags & F_NEWS) /* it is in no queue to do so later */
+		hy_spread(g, c);
+	hy_flags_set(c, 0, F_NEWS);
+	g->left = true;
+}
+
 static void wake(struct hy_graph *g, struct hy_derived *d)
 {
 	struct hy_cell *c = &d->cell;
@@ -103,10 +117,7 @@ static void wake(struct hy_graph *g, struct hy_derived *d)
 	r = wake_edges(g, d);
 	if (r) { /* -ENOMEM, or -ELOOP: it is followed by what it follows */
 		hy_flags_set(c, F_IDLE, 0);
-		hy_set_failure(g, c, r);
-		hy_spread(g, c); /* it is in no queue to do so later */
-		hy_flags_set(c, 0, F_NEWS);
-		g->left = true;
+		could_not_wake(g, c, r);
 		return;
 	}
 	look_at_inputs(d);

@@ -498,6 +498,62 @@ static void an_error_that_is_handed_on_keeps_its_message(void **state)
 	}
 }
 
+/*
+ * A lazy cell cannot wake, since what it follows has come to follow it.  A
+ * function that reads it tries each time, and must not be computed again
+ * because that failed as before.
+ */
+static struct hyphae_cell *pick(const void *input, void *ctx)
+{
+	struct fn *f = ctx;
+
+	return hyphae_cell_ref(f->c[*(const int64_t *)input]);
+}
+
+static int read_both(void *ret, void *ctx)
+{
+	struct fn *f = ctx;
+	int64_t n = 0, lazy = 100;
+
+	f->runs++;
+	hyphae_int64_get(f->c[2], &n);
+	f->odd += hyphae_int64_get(f->c[1], &lazy) == -ELOOP;
+	*(int64_t *)ret = n + lazy;
+	return 0;
+}
+
+static void read_what_cannot_wake(unsigned int kind, bool event)
+{
+	struct hyphae_graph *g = hyphae_graph_new(kind);
+	struct hyphae_cell *outer = hyphae_int64_new(g, 0), *inner, *reader;
+	struct fn f = {.c = {event ? hyphae_event_new(g, &hyphae_int64)
+				   : hyphae_int64_new(g, 5)}};
+
+	f.c[2] = hyphae_int64_new(g, 1);
+	inner = event ? hyphae_switch_events(outer, &hyphae_int64, pick, &f)
+		      : hyphae_switch_map(outer, &hyphae_int64, pick, &f);
+	f.c[1] = hyphae_map(inner, &hyphae_int64, inc, NULL);
+	assert_int_equal(hyphae_cell_set_lazy(f.c[1]), 0);
+	assert_int_equal(hyphae_int64_set(outer, 1), 0);
+	reader = hyphae_computed(g, &hyphae_int64, read_both, &f);
+	assert_int_equal(f.runs, 1);
+	assert_int_equal(hyphae_int64_set(f.c[2], 2), 0);
+	assert_int_equal(f.runs, 2);
+	assert_int_equal(f.odd, 2);
+	assert_int_equal(get(reader), 102);
+	end_graph(g);
+}
+
+static void what_cannot_wake_says_so_once(void **state)
+{
+	(void)state;
+	EACH_KIND(kind)
+	{
+		read_what_cannot_wake(*kind, false);
+		read_what_cannot_wake(*kind, true);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -514,6 +570,7 @@ int main(void)
 		cmocka_unit_test(a_function_does_not_see_what_waits),
 		cmocka_unit_test(reads_of_the_same_are_noted_once),
 		cmocka_unit_test(an_error_that_is_handed_on_keeps_its_message),
+		cmocka_unit_test(what_cannot_wake_says_so_once),
 	};
 
 	return cmocka_run_group_tests_name("regressions dynamic", tests, NULL,
