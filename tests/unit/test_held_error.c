@@ -170,12 +170,92 @@ static void cells_of_two_inputs(void **state)
 	}
 }
 
+/* What is followed: one of two cells. */
+struct choice {
+	struct hyphae_cell *low, *high;
+	bool wants_high;
+};
+
+static int follow_one(void *ret, void *ctx)
+{
+	struct choice *choice = ctx;
+	struct hyphae_cell *cell =
+		choice->wants_high ? choice->high : choice->low;
+
+	return hyphae_int64_get(cell, ret);
+}
+
+static uint32_t height(const struct hyphae_cell *cell)
+{
+	return hy_cell(cell)->height;
+}
+
+/* They are raised with what they follow, and can be gone to from there. */
+static void raised_while_it_holds_an_error(void **state)
+{
+	static int ones = 1;
+
+	(void)state;
+	each_kind(i)
+	{
+		struct hyphae_graph *graph = hyphae_graph_new(kinds[i]);
+		struct choice choice = {.low = made(graph, 1)};
+		struct hyphae_cell *middle, *failed;
+
+		choice.high = mapped(choice.low, plus_one, NULL);
+		for (int n = 0; n < 4; n++)
+			choice.high = mapped(choice.high, plus_one, NULL);
+		middle = hyphae_computed(graph, &hyphae_int64, follow_one,
+					 &choice);
+		failed = mapped(middle, but_some, &ones);
+		assert_int_equal(held(failed), -EDOM);
+		assert_true(height(failed) < height(choice.high));
+		choice.wants_high = true;
+		assert_int_equal(hyphae_int64_set(choice.low, 2), 0);
+		assert_int_equal(held(middle), 7);
+		assert_int_equal(height(choice.high), 5);
+		assert_int_equal(height(middle), 6);
+		assert_int_equal(height(failed), 7);
+		assert_int_equal(held(failed), -EDOM);
+		assert_int_equal(hyphae_graph_free(graph), 0);
+	}
+}
+
+static int see_target(struct hyphae_cell *cell,
+		      struct hyphae_subscription *subscription, void *ctx)
+{
+	(void)subscription;
+	*(struct hyphae_cell **)ctx = cell;
+	return 0;
+}
+
+static void seen_as_a_target_while_it_holds_an_error(void **state)
+{
+	static int ones = 1;
+
+	(void)state;
+	each_kind(i)
+	{
+		struct hyphae_graph *graph = hyphae_graph_new(kinds[i]);
+		struct hyphae_cell *a = made(graph, 1), *seen = NULL;
+		struct hyphae_cell *failed = mapped(a, but_some, &ones);
+
+		assert_int_equal(held(failed), -EDOM);
+		assert_int_equal(hyphae_cell_each_target(a, see_target, &seen),
+				 0);
+		assert_ptr_equal(seen, failed);
+		assert_int_equal(hyphae_graph_free(graph), 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(followers_that_fail_and_recover),
 		cmocka_unit_test(edges_of_cells_that_failed),
 		cmocka_unit_test(cells_of_two_inputs),
+		cmocka_unit_test(raised_while_it_holds_an_error),
+		cmocka_unit_test(seen_as_a_target_while_it_holds_an_error),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

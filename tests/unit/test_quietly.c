@@ -7,6 +7,7 @@
 #include "one_site.h"
 
 #include "base/alloc.h"
+#include "core/sync.h"
 #include "core/types.h"
 
 #define TURNS 3
@@ -269,6 +270,110 @@ static void nothing_is_left_for_later(void **state)
 	assert_int_equal(hyphae_graph_free(graph), 0);
 }
 
+/* ---- effects, which are a cell and a subscription ------------------------ */
+
+static int read_it(void *ctx)
+{
+	int64_t x;
+
+	return hyphae_int64_get(ctx, &x);
+}
+
+static struct hyphae_subscription *effect_of(struct hyphae_graph *graph,
+					     struct hyphae_cell *cell)
+{
+	return hyphae_effect(graph, read_it, cell);
+}
+
+static size_t ids_left(const struct hy_graph *g)
+{
+	return g->id_end - g->id_next;
+}
+
+/* Each takes two ids; the next ones are fetched when one is left. */
+static void an_effect_takes_no_id_that_is_not_there(void **state)
+{
+	struct hyphae_graph *graph = hyphae_graph_new(HYPHAE_SINGLE_THREAD);
+	struct hyphae_cell *a = made(graph, 1);
+	struct hy_graph *g = hy_graph(graph);
+	struct hyphae_subscription *s;
+	uint64_t end;
+
+	(void)state;
+	for (size_t left = 0; left < 4; left++) {
+		hyphae_unsubscribe(effect_of(graph, a));
+		while (ids_left(g) != left)
+			hyphae_cell_unref(made(graph, 0));
+		end = g->id_end;
+		s = effect_of(graph, a);
+		assert_true(g->id_next <= g->id_end);
+		assert_true(hyphae_subscription_id(s) < g->id_end);
+		assert_int_equal(g->id_end == end, left > 1);
+		assert_int_equal(hyphae_unsubscribe(s), 0);
+	}
+	assert_int_equal(hyphae_graph_free(graph), 0);
+}
+
+/* Of all lists that grow with them. */
+static void there_is_room_for_all_effects(void **state)
+{
+	(void)state;
+	for (int scoped = 0; scoped < 2; scoped++) {
+		struct hyphae_graph *graph =
+			hyphae_graph_new(HYPHAE_SINGLE_THREAD);
+		struct hyphae_scope *scope = hyphae_scope_new(graph);
+		struct hyphae_cell *a = made(graph, 1);
+		const struct hy_graph *g = hy_graph(graph);
+
+		hyphae_unsubscribe(effect_of(graph, a));
+		if (scoped)
+			assert_int_equal(hyphae_scope_enter(scope), 0);
+		for (size_t i = 1; i <= MANY; i++) {
+			assert_non_null(effect_of(graph, a));
+			assert_int_equal(g->nsubscribed, i);
+			assert_true(g->nsubscribed <= g->fired_capacity);
+			assert_int_equal(g->nsignals, i);
+			assert_true(g->nsignals <= g->more.capacity);
+			assert_true(g->nsignals <= g->again.capacity);
+			if (!scoped)
+				continue;
+			assert_int_equal(hy_self.scope->count, i);
+			assert_true(hy_self.scope->count <=
+				    hy_self.scope->capacity);
+		}
+		if (scoped)
+			assert_int_equal(hyphae_scope_leave(scope), 0);
+		assert_int_equal(hyphae_scope_dispose(scope), 0);
+		assert_int_equal(counts(graph).subscriptions,
+				 scoped ? 0 : MANY);
+		assert_int_equal(hyphae_graph_free(graph), 0);
+	}
+}
+
+/* Others have taken what there was, of the list that both use. */
+static void there_is_room_for_an_effect_that_fires(void **state)
+{
+	struct hyphae_graph *graph = hyphae_graph_new(HYPHAE_SINGLE_THREAD);
+	struct hyphae_cell *a = made(graph, 1);
+	const struct hy_graph *g = hy_graph(graph);
+	struct hyphae_subscription *s;
+	unsigned int calls = 0;
+	size_t capacity;
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		hyphae_unsubscribe(effect_of(graph, a));
+		while (g->nsubscribed < g->fired_capacity)
+			subscribed(made(graph, 0), &calls, NULL);
+		capacity = g->fired_capacity;
+		s = effect_of(graph, a);
+		assert_int_equal(g->nsubscribed, capacity + 1);
+		assert_true(g->fired_capacity > capacity);
+		assert_int_equal(hyphae_unsubscribe(s), 0);
+	}
+	assert_int_equal(hyphae_graph_free(graph), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -281,6 +386,9 @@ int main(void)
 		cmocka_unit_test(an_input_hears_of_the_last),
 		cmocka_unit_test(what_is_written_in_a_batch_stays),
 		cmocka_unit_test(nothing_is_left_for_later),
+		cmocka_unit_test(an_effect_takes_no_id_that_is_not_there),
+		cmocka_unit_test(there_is_room_for_all_effects),
+		cmocka_unit_test(there_is_room_for_an_effect_that_fires),
 	};
 
 	return cmocka_run_group_tests_name("quietly", tests, NULL, NULL);
