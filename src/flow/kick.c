@@ -83,8 +83,11 @@ int hy_kick_set(struct hy_kick *kick)
 	g = hy_graph_of(c);
 	hy_lock(g);
 	drainer = hy_drains(g);
+	/* A graph that is freed has drop functions called when all are dead. */
 	if (drainer)
-		r = hy_cell(kick->cell) ? put_in_inbox(kick, g) : -ESTALE;
+		r = hy_cell(kick->cell) && !(c->flags & F_DEAD)
+			    ? put_in_inbox(kick, g)
+			    : -ESTALE;
 	hy_unlock(g);
 	if (drainer)
 		return r;

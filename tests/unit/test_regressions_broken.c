@@ -413,6 +413,55 @@ static void write_to_a_graph_that_goes(void **state)
 	assert_int_equal(hyphae_graph_free(second), 0);
 }
 
+/* ---- an input whose graph goes --------------------------------------------- */
+
+static struct hyphae_input *input_of_first;
+static int pushed[2], npushed;
+
+static int push_on(void *ret, const void *input, void *ctx)
+{
+	(void)ctx;
+	*(int64_t *)ret = *(const int64_t *)input;
+	if (*(const int64_t *)input)
+		pushed[npushed++ % 2] =
+			hyphae_input_push_wait(input_of_first, input, 0);
+	return 0;
+}
+
+static void write_to_other(void *ctx)
+{
+	hyphae_int64_set(of_other, (int64_t)(intptr_t)ctx);
+}
+
+/*
+ * The input had its dead cell written, from a function of another graph that a
+ * drop function made run: the list of the dead was torn.
+ */
+static void push_into_a_graph_that_goes(void **state)
+{
+	struct hyphae_graph *first = hyphae_graph_new(0);
+	struct hyphae_graph *second = hyphae_graph_new(0);
+	struct hyphae_cell *cell = hyphae_int64_new(first, 0);
+
+	(void)state;
+	npushed = 0;
+	of_other = hyphae_int64_new(second, 0);
+	assert_non_null(hyphae_map(of_other, &hyphae_int64, push_on, NULL));
+	assert_non_null(hyphae_subscribe_with(
+		cell, note, (void *)1, write_to_other, HYPHAE_SKIP_INITIAL));
+	input_of_first = hyphae_input_new(cell, 4, HYPHAE_OVERFLOW_FAIL,
+					  HYPHAE_INPUT_AUTO);
+	assert_non_null(input_of_first);
+	assert_non_null(hyphae_subscribe_with(
+		cell, note, (void *)2, write_to_other, HYPHAE_SKIP_INITIAL));
+	assert_int_equal(hyphae_graph_free(first), 0);
+	assert_int_equal(npushed, 2);
+	assert_int_equal(pushed[0], -ESTALE);
+	assert_int_equal(pushed[1], -ESTALE);
+	assert_int_equal(hyphae_input_free(input_of_first), 0);
+	assert_int_equal(hyphae_graph_free(second), 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -429,6 +478,7 @@ int main(void)
 		TEST(post_whose_copy_releases_the_cell),
 		TEST(post_in_a_drop_function_of_a_graph_that_goes),
 		TEST(write_to_a_graph_that_goes),
+		TEST(push_into_a_graph_that_goes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
