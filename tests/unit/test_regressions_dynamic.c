@@ -554,6 +554,69 @@ static void what_cannot_wake_says_so_once(void **state)
 	}
 }
 
+/*
+ * Two that take turns in following each other.  The one that would follow
+ * itself is left for the end of the wave; the other's only subscriber is not
+ * told before that.
+ */
+static int read_in_odd_turns(void *ret, void *ctx)
+{
+	struct fn *f = ctx;
+	int64_t turn = 0, other = 0;
+
+	hyphae_int64_get(f->c[0], &turn);
+	if (f->c[2] && turn % 2)
+		hyphae_int64_get(f->c[2], &other);
+	*(int64_t *)ret = 10 * turn + other;
+	return 0;
+}
+
+static int read_in_even_turns(void *ret, void *ctx)
+{
+	struct fn *f = ctx;
+	int64_t turn = 0, other = 0;
+
+	hyphae_int64_get(f->c[0], &turn);
+	if (turn % 2 == 0)
+		hyphae_int64_get(f->c[1], &other);
+	*(int64_t *)ret = 100 + turn + other;
+	return 0;
+}
+
+static int look_at_the_other(const struct hyphae_signal *signal, void *ctx)
+{
+	struct fn *f = ctx;
+
+	(void)signal;
+	f->runs++;
+	f->last = get(f->c[1]);
+	return 0;
+}
+
+static void who_is_tried_again_settles_before_subscribers(void **state)
+{
+	(void)state;
+	EACH_KIND(kind)
+	{
+		struct hyphae_graph *g = hyphae_graph_new(*kind);
+		struct fn f = {.c = {hyphae_int64_new(g, 0)}};
+
+		f.c[1] = hyphae_computed(g, &hyphae_int64, read_in_odd_turns,
+					 &f);
+		f.c[2] = hyphae_computed(g, &hyphae_int64, read_in_even_turns,
+					 &f);
+		assert_non_null(hyphae_subscribe_with(f.c[2], look_at_the_other,
+						      &f, NULL,
+						      HYPHAE_SKIP_INITIAL));
+		assert_int_equal(hyphae_int64_set(f.c[0], 1), 0);
+		assert_int_equal(f.runs, 1);
+		assert_int_equal(f.last, 111);
+		assert_int_equal(get(f.c[1]), 111);
+		assert_int_equal(get(f.c[2]), 101);
+		end_graph(g);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -571,6 +634,7 @@ int main(void)
 		cmocka_unit_test(reads_of_the_same_are_noted_once),
 		cmocka_unit_test(an_error_that_is_handed_on_keeps_its_message),
 		cmocka_unit_test(what_cannot_wake_says_so_once),
+		cmocka_unit_test(who_is_tried_again_settles_before_subscribers),
 	};
 
 	return cmocka_run_group_tests_name("regressions dynamic", tests, NULL,
