@@ -48,7 +48,7 @@ static struct {
 	struct hyphae_graph *graph;
 	struct hyphae_cell *a, *b, *sum, *next;
 	struct log log_a, log_b, log_sum, log_next, log_more;
-	struct hyphae_cell *made;
+	struct hyphae_cell *made, *replaced;
 	unsigned int drops;
 	bool rising;	   /* what is set to a rises */
 	int64_t finals[4]; /* a ends as one of these; 0: no more */
@@ -528,6 +528,36 @@ static const char *end_two_graphs(void)
 
 /* ---- all of it ---------------------------------------------------------------------------- */
 
+/* A set beside the release of its cell, whose place another takes. */
+static void begin_replacing(void)
+{
+	begin();
+	w.replaced = hyphae_int64_new(w.graph, 0);
+}
+
+static void set_what_goes(void)
+{
+	int r = hyphae_int64_set(w.replaced, 5);
+
+	if (r && r != -ESTALE)
+		explore_fail("neither set nor stale");
+	set_a_1_2();
+}
+
+static void replace(void)
+{
+	must(hyphae_cell_unref(w.replaced), "not given back");
+	w.made = hyphae_int64_new(w.graph, 7);
+}
+
+static const char *end_replaced(void)
+{
+	if (held(w.made) != 7)
+		explore_fail("another cell was set");
+	hyphae_cell_unref(w.made);
+	return explore.failure ? explore.failure : end_one_writer();
+}
+
 static const struct explore_scenario scenarios[] = {
 	{"two writers", TWO, begin, {set_a_1_2, set_a_11_12}, end_two_writers},
 	{"two writers, eager",
@@ -598,6 +628,11 @@ static const struct explore_scenario scenarios[] = {
 	 {set_a_1_2, make_next, set_b_3},
 	 end_one_writer},
 	{"release", TWO, begin_releasing, {set_a_1_2, release}, end_released},
+	{"a set of what goes",
+	 TWO,
+	 begin_replacing,
+	 {set_what_goes, replace},
+	 end_replaced},
 	{"two graphs, two threads",
 	 THREE,
 	 begin_two_graphs,

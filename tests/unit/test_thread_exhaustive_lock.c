@@ -272,6 +272,13 @@ static void begin_standing_still(void)
 	tick = 0;
 }
 
+/* The first thread is its favourite; all other seats are other threads'. */
+static void begin_favoured_full(void)
+{
+	begin_full();
+	lock.favourite = &seats[0];
+}
+
 /* A thread as if it were new, which threads of the scheduler are not. */
 static void start(void)
 {
@@ -288,6 +295,8 @@ static void stay(int *within)
 {
 	if ((*within)++)
 		explore_fail("two threads are inside");
+	if (lock.favourite == &hy_no_seat)
+		explore_fail("a favourite without a seat");
 	explore_point();
 	if (--*within)
 		explore_fail("another has come inside");
@@ -448,6 +457,11 @@ static const struct explore_scenario scenarios[] = {
 	 begin_favoured,
 	 {enter_2_favoured, enter_3},
 	 end_5},
+	{"an answer to who has no seat",
+	 TWO,
+	 begin_favoured_full,
+	 {enter_2_favoured, enter_3},
+	 end_5},
 	{"a clock that stands still",
 	 TWO,
 	 begin_standing_still,
@@ -469,9 +483,34 @@ static void some_favourites_gave_way(void **state)
 	assert_true(replacements > 0);
 }
 
+/* A mutex that changes hands so often, in so much time for each. */
+static bool favoured_after(int switches, long ns)
+{
+	begin();
+	hy_lock_patience = 100;
+	hy_lock_init(&lock);
+	hy_lock_patience = 1;
+	start();
+	tick = ns;
+	for (int i = 0; i < switches; i++) {
+		lock.last = NULL; /* it was another's */
+		hy_lock_enter(&lock);
+		hy_lock_leave(&lock);
+	}
+	return lock.favourite && lock.favourite == hy_seat;
+}
+
+static void who_takes_it_to_and_fro_is_favoured(void **state)
+{
+	(void)state;
+	assert_false(favoured_after(SWITCHES + 100 / 32 - 1, 1000));
+	assert_true(favoured_after(SWITCHES + 100 / 32, 1000));
+	assert_false(favoured_after(SWITCHES + 100 / 32, 20000));
+}
+
 int main(void)
 {
-	struct CMUnitTest tests[SCENARIOS + 1];
+	struct CMUnitTest tests[SCENARIOS + 2];
 
 	hy_lock_patience = 1;
 	for (size_t i = 0; i < SCENARIOS; i++)
@@ -481,6 +520,8 @@ int main(void)
 	tests[SCENARIOS] =
 		(struct CMUnitTest){"some favourites gave way",
 				    some_favourites_gave_way, NULL, NULL, NULL};
-	return _cmocka_run_group_tests("lock", tests, SCENARIOS + 1, NULL,
+	tests[SCENARIOS + 1] = (struct CMUnitTest)cmocka_unit_test(
+		who_takes_it_to_and_fro_is_favoured);
+	return _cmocka_run_group_tests("lock", tests, SCENARIOS + 2, NULL,
 				       NULL);
 }

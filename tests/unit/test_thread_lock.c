@@ -125,6 +125,27 @@ static void who_is_alone_becomes_the_favourite(void **state)
 	assert_int_equal(plain, 1 + 1 + 10 + 3 + 5);
 }
 
+/* It does not become none by being doubled. */
+static void the_most_patience_stays(void **state)
+{
+	pthread_t thread;
+	bool other = false;
+
+	(void)state;
+	if (!has_fence())
+		skip();
+	hy_lock_patience = 32768;
+	hy_lock_init(&lock);
+	enter_times(1 + 32768);
+	assert_true(favourite());
+	pthread_create(&thread, NULL, a_few_times, &other);
+	pthread_join(thread, NULL);
+	assert_false(favourite());
+	assert_int_equal(lock.patience, 32768);
+	enter_times(1 + 32768);
+	assert_true(favourite());
+}
+
 static void no_patience_no_favourite(void **state)
 {
 	(void)state;
@@ -485,6 +506,7 @@ int main(void)
 		cmocka_unit_test_setup(at_most_one_is_inside, setup),
 		cmocka_unit_test_setup(who_is_alone_becomes_the_favourite,
 				       setup),
+		cmocka_unit_test_setup(the_most_patience_stays, setup),
 		cmocka_unit_test_setup(no_patience_no_favourite, setup),
 		cmocka_unit_test_setup(threads_come_and_go, setup),
 		cmocka_unit_test_setup(more_threads_than_seats, setup),
