@@ -374,6 +374,33 @@ static void there_is_room_for_an_effect_that_fires(void **state)
 	assert_int_equal(hyphae_graph_free(graph), 0);
 }
 
+static int read_many(void *ctx)
+{
+	struct hyphae_cell **cells = ctx;
+	int64_t x;
+
+	for (int i = 0; i < MANY; i++)
+		hyphae_int64_get(cells[i], &x);
+	return 0;
+}
+
+/* I7: an entry for each edge and each cell. */
+static void an_eager_graph_has_room_for_all_that_is_read(void **state)
+{
+	struct hyphae_graph *graph =
+		hyphae_graph_new(HYPHAE_SINGLE_THREAD | HYPHAE_EAGER);
+	const struct hy_graph *g = hy_graph(graph);
+	struct hyphae_cell *cells[MANY];
+
+	(void)state;
+	for (int i = 0; i < MANY; i++)
+		cells[i] = made(graph, i);
+	assert_non_null(hyphae_effect(graph, read_many, cells));
+	assert_int_equal(g->nedges, MANY);
+	assert_true(g->stack_capacity >= g->nedges + g->ncells);
+	assert_int_equal(hyphae_graph_free(graph), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -389,6 +416,7 @@ int main(void)
 		cmocka_unit_test(an_effect_takes_no_id_that_is_not_there),
 		cmocka_unit_test(there_is_room_for_all_effects),
 		cmocka_unit_test(there_is_room_for_an_effect_that_fires),
+		cmocka_unit_test(an_eager_graph_has_room_for_all_that_is_read),
 	};
 
 	return cmocka_run_group_tests_name("quietly", tests, NULL, NULL);
