@@ -91,8 +91,8 @@ static bool serve(struct hy_graph *g, unsigned int waves)
 	struct hy_log *log = &g->inbox;
 
 	if (hy_posts_due(g, waves && g->served < hy_hand_over_waves) &&
-	    hy_posts_take(g) == 0 && g->posts->log.count)
-		log = &g->posts->log;
+	    hy_posts_take(g) == 0 && hy_posts(g)->log.count)
+		log = &hy_posts(g)->log;
 	if (!log->count)
 		return false;
 	g->served++;

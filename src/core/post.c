@@ -440,7 +440,7 @@ static bool accepted(struct hy_graph *g, struct hyphae_cell *handle,
 		     uint64_t id, uint32_t what, uint64_t word,
 		     struct hy_error *error)
 {
-	struct hy_posts *p = g->posts;
+	struct hy_posts *p = hy_posts(g);
 	struct hy_cell *c = hy_cell(handle);
 	uint64_t replaced = p->log.coalesced;
 	bool ok = c && c->id == id && !(c->flags & (F_DEAD | F_ENDED)) &&
@@ -478,7 +478,7 @@ static void take_posts(struct hy_graph *g, struct hy_post_table *t)
 static int take_posters(struct hy_graph *g)
 {
 	struct hyphae_poster *first = NULL, *next, *pending;
-	struct hy_posts *p = g->posts;
+	struct hy_posts *p = hy_posts(g);
 
 	if (!hy_log_room(g, &p->log, p->posters)) {
 		hy_posts_wake(p);
@@ -516,7 +516,7 @@ static void hush(struct hy_posts *p)
 /* Room in the log for all, and in their cells to note that they are there. */
 static bool room_for_posts(struct hy_graph *g)
 {
-	struct hy_posts *p = g->posts;
+	struct hy_posts *p = hy_posts(g);
 
 	/* Two: an event's end is an entry of its own. */
 	if (!hy_log_room(g, &p->log, 2 * p->table.count + p->posters))
@@ -533,7 +533,7 @@ static bool room_for_posts(struct hy_graph *g)
 
 int hy_posts_take(struct hy_graph *g)
 {
-	struct hy_posts *p = g->posts;
+	struct hy_posts *p = hy_posts(g);
 	struct hy_post_table empty;
 
 	if (p->log.count)
@@ -575,7 +575,7 @@ static int flush_locked(struct hy_graph *g)
 	if (!hy_posts_waiting(g))
 		return 0;
 	if (!hy_drain_begin(g)) {
-		leave_to_drainer(g->posts);
+		leave_to_drainer(hy_posts(g));
 		return hy_take_over(g);
 	}
 	r = hy_posts_take(g);
@@ -602,7 +602,7 @@ static void table_done(struct hy_post_table *t)
 
 void hy_posts_close(struct hy_graph *g)
 {
-	struct hy_posts *p = g->posts;
+	struct hy_posts *p = hy_posts(g);
 
 	if (!p)
 		return;

@@ -55,6 +55,12 @@ struct hy_posts {
 	uint32_t posters;
 };
 
+/* Where there are some; another thread may just find that it came too late. */
+static inline struct hy_posts *hy_posts(const struct hy_graph *g)
+{
+	return load_relaxed(&g->posts);
+}
+
 /* The graph's lock is held. */
 static inline bool hy_posts_waiting(const struct hy_graph *g)
 {
@@ -77,7 +83,7 @@ static inline bool hy_anything_left(const struct hy_graph *g)
  */
 static inline bool hy_posts_due(const struct hy_graph *g, bool write)
 {
-	return hy_posts_waiting(g) && (write || g->posts->wanted);
+	return hy_posts_waiting(g) && (write || hy_posts(g)->wanted);
 }
 
 /*

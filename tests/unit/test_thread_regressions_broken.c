@@ -278,12 +278,71 @@ static void subscriptions_that_two_threads_end(void **state)
 	end_graph(graph, 0, 0);
 }
 
+/* ---- the first posts ------------------------------------------------------------ */
+
+#define FIRST_ROUNDS 3000
+
+static struct firsts {
+	struct hyphae_cell *cells[2];
+	pthread_barrier_t round;
+	atomic_int refused;
+} firsts;
+
+static void *post_first(void *ctx)
+{
+	struct hyphae_cell **cell = ctx;
+	int step = cell == firsts.cells ? 3 : 10;
+
+	for (int i = 0; i < FIRST_ROUNDS; i++) {
+		pthread_barrier_wait(&firsts.round);
+		for (int n = i * step % 90; n > 0; n--)
+			atomic_load(&firsts.refused);
+		firsts.refused += hyphae_int64_post(*cell, 1) != 0;
+		pthread_barrier_wait(&firsts.round);
+	}
+	return NULL;
+}
+
+/* Where posts lie was read while who came too late was still at that place. */
+static void first_posts_of_two_threads(void **state)
+{
+	pthread_t threads[2];
+
+	(void)state;
+	WATCH();
+	memset(&firsts, 0, sizeof(firsts));
+	pthread_barrier_init(&firsts.round, NULL, 3);
+	for (int i = 0; i < 2; i++)
+		start(&threads[i], post_first, &firsts.cells[i]);
+	for (int i = 0; i < FIRST_ROUNDS; i++) {
+		struct hyphae_graph *graph = hyphae_graph_new(0);
+		struct hyphae_cell *cell = hyphae_int64_new(graph, 0);
+
+		for (int n = 0; n < 2; n++)
+			firsts.cells[n] = hyphae_int64_new(graph, 0);
+		pthread_barrier_wait(&firsts.round);
+		for (int n = 1; n <= 20; n++)
+			assert_int_equal(hyphae_int64_set(cell, n), 0);
+		pthread_barrier_wait(&firsts.round);
+		assert_int_equal(hyphae_int64_set(cell, 0), 0);
+		for (int n = 0; n < 2; n++)
+			assert_int_equal(value(firsts.cells[n]), 1);
+		assert_int_equal(hyphae_graph_free(graph), 0);
+	}
+	for (int i = 0; i < 2; i++)
+		join(threads[i]);
+	assert_int_equal(firsts.refused, 0);
+	pthread_barrier_destroy(&firsts.round);
+	alarm(0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(timer_fired_into_a_wave_of_another_thread),
 		cmocka_unit_test(inputs_that_are_released_meanwhile),
 		cmocka_unit_test(subscriptions_that_two_threads_end),
+		cmocka_unit_test(first_posts_of_two_threads),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
