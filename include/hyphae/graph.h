@@ -10,9 +10,11 @@
  * hundred times in a row.  The next other thread that needs it makes one
  * system call, membarrier(2), which interrupts the threads of the process that
  * run for about a microsecond; then the lock is a plain mutex again, for twice
- * as long as before.  Where membarrier is missing (before Linux 4.14) or
- * refused with an error, as by a seccomp filter, it is a mutex always.  For a
- * filter that kills, a build with -DHYPHAE_MEMBARRIER=0 never makes that call.
+ * as long as before.  Threads that need it all the time take turns of a few
+ * microseconds instead, without a system call.  Where membarrier is missing
+ * (before Linux 4.14) or refused with an error, as by a seccomp filter, it is a
+ * mutex always.  For a filter that kills, a build with -DHYPHAE_MEMBARRIER=0
+ * never makes that call.
  */
 #ifndef HYPHAE_GRAPH_H
 #define HYPHAE_GRAPH_H
