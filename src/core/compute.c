@@ -311,9 +311,7 @@ static inline int run_other(struct hy_graph *g, struct hy_derived *d,
 {
 	const struct hy_op *op = d->op;
 
-	if (likely(op == &hy_op_map && hy_shared(g)))
-		return run_map_locked(g, d, ret_word);
-	if (op == &hy_op_map || op == &hy_op_map_boxed)
+	if (op == &hy_op_map_boxed)
 		return hy_run_map(g, d, ret_word);
 	if (op->flags & OP_BLIND)
 		return run_tracked(g, d, ret_word);
@@ -486,7 +484,9 @@ slowly:
 				news = compute_slowly(g, d);
 				goto done;
 			}
-			if (op == &hy_op_combine) {
+			if (likely(op == &hy_op_map)) {
+				r = run_map_locked(g, d, &word);
+			} else if (op == &hy_op_combine) {
 				r = hy_run_combine(g, d, &word);
 			} else if (counts_on(d, op)) {
 				word = c->word + 1;
