@@ -582,8 +582,7 @@ static void batches(void **state)
 static void live_cells(void **state)
 {
 	long long source = sizeof(struct hy_cell) + sizeof(uint32_t);
-	long long map = sizeof(struct hy_derived) + sizeof(struct hy_error *) +
-			sizeof(uint32_t);
+	long long map = sizeof(struct hy_derived) + sizeof(uint32_t);
 
 	(void)state;
 	NEED_BPF();
