@@ -248,11 +248,6 @@ bool hy_ring_take(struct hy_ring *ring, struct hy_item *ret_item)
 	return true;
 }
 
-struct hy_item *hy_ring_peek(struct hy_ring *ring)
-{
-	return ring->count ? item_at(ring, 0) : NULL;
-}
-
 bool hy_ring_remove(struct hy_ring *ring, uint64_t sequence,
 		    struct hy_held *ret_held)
 {

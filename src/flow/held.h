@@ -101,9 +101,6 @@ void hy_ring_end(struct hy_ring *ring, const struct hy_held *end);
 /* Take the oldest item, the end when there is no other; false: none. */
 bool hy_ring_take(struct hy_ring *ring, struct hy_item *ret_item);
 
-/* The oldest item (not the end), left where it is; NULL: none. */
-struct hy_item *hy_ring_peek(struct hy_ring *ring);
-
 /* Take one item out of wherever it is, or false if it is not there any more. */
 bool hy_ring_remove(struct hy_ring *ring, uint64_t sequence,
 		    struct hy_held *ret_held);

@@ -224,23 +224,17 @@ static void pipe_reset(struct hy_graph *g, struct hy_derived *d)
 	hy_pipe_clear(g, d->ctx);
 }
 
-#define PIPE(flags_)                                                           \
+#define PIPE(flags_, ...)                                                      \
 	{                                                                      \
 		.name = "pipe", .run = hy_run_pipe, .free = pipe_free,         \
 		.reset = pipe_reset,                                           \
-		.flags = OP_SEES | OP_SHARES | OP_GIVES | (flags_)             \
+		.flags = OP_SEES | OP_SHARES | OP_GIVES | (flags_),            \
+		__VA_ARGS__                                                    \
 	}
 static const struct hy_op op_shares = PIPE(OP_STREAM);
 static const struct hy_op op_makes = PIPE(OP_STREAM | OP_MAKES);
 static const struct hy_op op_holds = PIPE(OP_MAKES); /* has a scan */
-static const struct hy_op op_words = {
-	.name = "pipe",
-	.run = hy_run_pipe,
-	.free = pipe_free,
-	.reset = pipe_reset,
-	.flags = OP_SEES | OP_SHARES | OP_GIVES | OP_STREAM,
-	.direct = HY_DIRECT_MAP,
-};
+static const struct hy_op op_words = PIPE(OP_STREAM, .direct = HY_DIRECT_MAP);
 
 static bool makes(const struct hy_stage *s)
 {

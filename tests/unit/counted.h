@@ -23,6 +23,7 @@
 #include "base/alloc.h"
 #include "core/label.h"
 #include "core/types.h"
+#include "large.h"
 #include "oom.h"
 
 /* ---- an allocator that counts --------------------------------------------- */
@@ -109,31 +110,6 @@ static inline void set_up(void)
 }
 
 /* ---- things to build --------------------------------------------------------- */
-
-struct large {
-	int64_t n;
-	char filler[120];
-};
-HYPHAE_TYPE(large, struct large);
-
-static inline int plus_one(void *ret, const void *input, void *ctx)
-{
-	(void)ctx;
-	*(int64_t *)ret = *(const int64_t *)input + 1;
-	return 0;
-}
-
-static inline int sum(void *ret, const void *const *inputs, size_t count,
-		      void *ctx)
-{
-	int64_t total = 0;
-
-	(void)ctx;
-	for (size_t i = 0; i < count; i++)
-		total += *(const int64_t *)inputs[i];
-	*(int64_t *)ret = total;
-	return 0;
-}
 
 static inline int next_large(void *ret, const void *input, void *ctx)
 {

@@ -17,32 +17,7 @@
 #include <hyphae/hyphae.h>
 
 #include "base/alloc.h"
-
-struct large {
-	int64_t n;
-	char filler[120];
-};
-HYPHAE_TYPE(large, struct large);
-
-static inline int plus_one(void *ret, const void *input, void *ctx)
-{
-	(void)ctx;
-	*(int64_t *)ret = *(const int64_t *)input + 1;
-	return 0;
-}
-
-static inline int sum(void *ret, const void *const *inputs, size_t count,
-		      void *ctx)
-{
-	int64_t total = 0;
-	size_t i;
-
-	(void)ctx;
-	for (i = 0; i < count; i++)
-		total += *(const int64_t *)inputs[i];
-	*(int64_t *)ret = total;
-	return 0;
-}
+#include "large.h"
 
 static inline int next_large(void *ret, const void *input, void *ctx)
 {
